@@ -213,7 +213,7 @@ def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(
     of a bootstrap of each pair alone, which draws its samples with the generator that a study uses
     for its bootstrap, `study.rng(5)`. A unit is a row, or a user with several rows.
     """
-    monkeypatch.setattr("evalkit.studies.paired.DIFFERENCES", 4 * UNITS)
+    monkeypatch.setattr("evalkit.studies.paired.HELD_DIFFERENCES", 4 * UNITS)
     study = significance.read(five_systems, unit=unit, columns={"unit": "id"}, systems="a,b,c,d,e")
     p_of_pair = paired.other_tests(study).set_index(["first", "second"])["bootstrap"]
     assert len(p_of_pair) == 10

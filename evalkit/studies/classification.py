@@ -71,9 +71,10 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
     # includes, would mean nothing
     if predicted.scores_are_decisions and not p.metrics:
         p = replace(p, metrics=binary.THRESHOLD_METRICS)
-    for name, kinds in kind.inapplicable.items():
+    # parameters that do not apply to this kind of table, and the kinds that they do apply to
+    for name, applicable_kinds in kind.inapplicable.items():
         if name in p.given:
-            raise ParameterError(f"{name}: only for a {kinds} table")
+            raise ParameterError(f"{name}: only for a {applicable_kinds} table")
     # `fits_in_memory` goes by an upper bound on the number of rows. `_study_of_blocks` counts the
     # rows, and returns None if they do fit into memory.
     if not predicted.fits_in_memory(limits.reading):

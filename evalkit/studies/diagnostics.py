@@ -21,6 +21,7 @@ from evalkit.statistics.spread import standardised
 from evalkit.statistics.statistic import Layout, UnitStatistic
 from evalkit.studies.study import Row, Study, SystemPair
 
+RANK_DRAWS = 7  # the number of the sequence of random numbers of the ranks, see `Study.rng`
 SAME = 1e-9  # by how much values differ that only rounding tells apart
 VISIBLE = 5e-4  # a difference that three digits show
 COCHRAN = 25  # n should be above 25 skewness² for a normal mean (Cochran 1977, section 2.15)
@@ -249,21 +250,20 @@ def contrary(study: Study) -> pd.DataFrame:
 
 @cached
 def skew(study: Study) -> Skew | None:
-    """The comparison by sign flips (which assume symmetric differences) with the fewest units for
-    its skewness, if that is fewer than a normal mean needs (`Skew.wanted`); one of the headline
-    comes before all others. None if each has enough units.
+    """The comparison whose test most depends on the symmetry that sign flips assume: of those with
+    fewer units than a normal mean needs (`Skew.wanted`, in proportion to skewness²), the one with
+    the fewest for its skewness. One of the headline comes before all others. None if each
+    comparison has enough units.
     """
 
-    def rank(skew: Skew) -> tuple[bool, float]:
-        """Whether the comparison is of the headline; then `wanted` units per unit that it has, up
-        to a constant factor.
-        """
+    def urgency(skew: Skew) -> tuple[bool, float]:
+        """First whether the comparison is of the headline, then how much its units fall short."""
         return in_headline(study, skew), skew.skewness**2 / skew.units
 
     skews = list[Skew]()
     for chosen in study.directed:
         skews += [skew for skew in _skews(study, chosen) if skew.units < skew.wanted]
-    return max(skews, key=rank, default=None)
+    return max(skews, key=urgency, default=None)
 
 
 def in_headline(study: Study, skew: Skew) -> bool:
@@ -287,9 +287,9 @@ def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
             study.measure(chosen, pair[0]), study.measure(chosen, pair[1])
         )
         if differences is not None and differences.size:
-            table = (pair[0], differences.size)
-            pairs_of_table.setdefault(table, []).append(pair)
-            rows_of_table.setdefault(table, []).append(differences)
+            first_and_units = (pair[0], differences.size)
+            pairs_of_table.setdefault(first_and_units, []).append(pair)
+            rows_of_table.setdefault(first_and_units, []).append(differences)
     for (first, units), pairs in pairs_of_table.items():
         differences = np.array(rows_of_table[first, units])
         centred = differences - differences.mean(axis=1, keepdims=True)
@@ -305,13 +305,14 @@ def small_slices(study: Study) -> list[str]:
 
 
 def untestable_slices(study: Study) -> list[str]:
-    """The slices with so few units that a difference of any size could not be significant. There
-    the limit that would have to exclude 0 is infinite.
+    """The slices with so few units that a difference of any size could not be significant. Their
+    smallest possible p-value is above α, so that no finite limit of the interval exists.
     """
     if "difference" not in study.by_segment:  # a single system, or no comparisons
         return []
-    # the limit that has to exclude 0 for an increase, and for a decrease
+    # a difference above 0 is significant if the lower limit is above 0, and likewise below 0
     limit_of_sign = {1: "difference_low", -1: "difference_high"}
+    # only the limit that the question needs: of a one-sided one the other is infinite in any case
     columns = [limit_of_sign[sign] for sign in study.settings.alternative.signs]
     names = []
     for name, rows in _slices(study).items():
@@ -404,7 +405,8 @@ def best_two(study: Study) -> pd.DataFrame:
     n_pairs = math.comb(len(challengers), 2)
     comparison = replace(comparison, adjusted=min(1.0, n_pairs * comparison.p_value))
     frame = pd.DataFrame([study.row(study.primary, pair, comparison)])
-    # adjusted for the comparisons with the baseline, to which this pair does not belong
+    # the detectable difference would be adjusted for the comparisons with the baseline, to which
+    # this pair does not belong
     return frame.drop(columns=["detectable"], errors="ignore")
 
 
@@ -458,26 +460,27 @@ def relative(study: Study, row: ComparisonRow) -> float:
     first / second − 1. For the arms of an experiment it is their lift. row: of `Study.comparisons`,
     by the primary metric.
 
-    NaN where a ratio would mislead:
-
-    - the second value is not above 0, or the metric can be negative;
-    - a constant prediction reaches a value above 0 where higher is better, as AUC is then 0.5;
-    - the values are of different units;
-    - each unit is divided between two systems (interleaving), so that a gain of one is a loss of
-      the other;
-    - a limit of the lift that the question asks for is infinite.
+    NaN where a ratio would mislead: the second value is not above 0, the metric can be negative or
+    does not begin at 0, the values are of different units, each unit is divided between the two
+    systems, or a limit of the lift that the question asks for is infinite.
     """
     statistic = study.measure(study.primary, row["first"])
+    # `deciding` is the row of the estimates by the primary metric
     second = float(deciding(study, row["second"])["value"])
-    if statistic.layout is Layout.DIVIDED or not second > 0:
+    # in interleaving each unit is divided between two systems: a gain of one is a loss of the other
+    is_divided = statistic.layout is Layout.DIVIDED
+    if is_divided or not second > 0:
         return math.nan
     if "lift" in row:  # arms
         alternative = study.settings.alternative
         limits = [row[limit] for sign, limit in LIMITS_OF_LIFT.items() if alternative.counts(sign)]
         return row["lift"] if all(map(math.isfinite, limits)) else math.nan
     metric = study.primary.metric
+    # the scale does not begin at 0, if already a constant prediction has more: an AUC of 0.5
     constant_is_above_0 = metric.best == "high" and study.constant(study.primary) > 0
-    if metric.low < 0 or constant_is_above_0 or leaves_units_out(study, row):
+    can_be_negative = metric.low < 0
+    # if a comparison leaves units out, the two values are of different units
+    if can_be_negative or constant_is_above_0 or leaves_units_out(study, row):
         return math.nan
     first = float(deciding(study, row["first"])["value"])
     return first / second - 1
@@ -517,8 +520,9 @@ def rank_tiers(study: Study) -> pd.DataFrame:
         values = _unit_values(study)
     if values is None or len(values) < 2 or len(values) * pairs > MAX_DIFFERENCES:
         return pd.DataFrame(columns=columns)
+    values_to_rank = study.primary.metric.sign * values  # larger ones are better
     ranks = multiplicity.ranks(
-        study.primary.metric.sign * values, level=study.settings.level, rng=study.rng(7)
+        values_to_rank, level=study.settings.level, rng=study.rng(RANK_DRAWS)
     )
     # the strictest level of a single test: Holm multiplies the smallest p by the number of pairs
     level = 1 - (1 - study.settings.test_level) / pairs
@@ -559,13 +563,14 @@ def _unit_values(study: Study) -> Floats | None:
 
 
 def complete(means: Sequence[UnitStatistic]) -> Floats:
-    """The values of the units that all systems have, shape (units, systems); of a cluster of
-    several units the mean of its values. means: the metric of each system as a mean over units.
+    """The value of each unit on which all systems have one, shape (units, systems). means: the
+    metric of each system as a mean over the same rows. If rows lie in clusters, the clusters are
+    the units, and each has the mean of its rows.
     """
-    values = np.column_stack([mean.sums.per_unit for mean in means])
+    values = np.column_stack([mean.sums.per_unit for mean in means])  # (rows, systems)
     is_complete = ~np.isnan(values).any(axis=1)
     values = values[is_complete]
-    cluster = means[0].unit
+    cluster = means[0].unit  # the number of each row's cluster, the same for all systems
     if cluster is None:
         return values
     cluster_means = []
@@ -600,30 +605,31 @@ class TwoScales(NamedTuple):
 
 
 def other_scales(study: Study) -> list[TwoScales]:
-    """The metrics in which two systems could have different units of measurement: the value of one
-    is at least `SCALE` times that of the other.
+    """The metrics in which two systems could have different units of measurement, such as shares
+    and per cent (100 times), or minutes and seconds (60 times): the mean of one is at least `SCALE`
+    times that of the other. `SCALE` is half of 60, since the systems themselves differ.
 
-    A share in per cent is 100 times the share, a time in seconds 60 times the minutes. `SCALE` is
-    half of 60, since the systems themselves differ. The root mean squares of the units' values must
-    differ by the factor, too: means alone differ by any factor if they are near 0, or if few units
-    of a system have a value above 0. A larger root mean square of at most 1 is no per cent.
+    The root mean squares of the units' values must differ by the factor, too: means alone differ by
+    any factor if they are near 0, or if few units of a system have a value above 0.
     """
     scales = []
     z = NormalDist().inv_cdf((1 + study.settings.level) / 2)
     # 0 is 0 in any unit of measurement
     estimates = study.estimates[study.estimates["value"] != 0]
     for metric, rows in estimates.groupby("metric", sort=False):
-        size = np.abs(rows["value"].to_numpy())
+        mean = np.abs(rows["value"].to_numpy())  # of each system, without its sign
         half_width = (rows["high"] - rows["low"]).to_numpy() / 2
         n = rows["n"].to_numpy()
         # the standard deviation of the values of units, from that of their mean; 0 without limits
         deviation = np.nan_to_num(half_width / z * np.sqrt(n))
-        root_mean_square = np.hypot(size, deviation)
-        large = int(size.argmax())
-        small = int(size.argmin())
-        times = float(size[large] / size[small])
+        root_mean_square = np.hypot(mean, deviation)  # √(mean² + variance)
+        large = int(mean.argmax())
+        small = int(mean.argmin())
+        times = float(mean[large] / mean[small])
         times_of_roots = root_mean_square[large] / root_mean_square[small]
-        if min(times, times_of_roots) >= SCALE and root_mean_square[large] > 1:
+        # values of at most 1 are shares, and no per cent
+        may_be_per_cent = root_mean_square[large] > 1
+        if min(times, times_of_roots) >= SCALE and may_be_per_cent:
             systems = rows["system"].tolist()
             scales.append(TwoScales(str(metric), systems[large], systems[small], times))
     return scales

@@ -117,11 +117,12 @@ class Experiment(Study):
         name = self.adjusted_for(chosen)
         if not name or min(first.n, second.n) < 2:  # the spread of a single user is unknown
             return first, second
+        # the covariate, one value per user of each arm (or of the slice `member` of it)
         before = Sums(self.table.numbers[name])
         first_before = self._members(before, pair[0], member).numerator
         second_before = self._members(before, pair[1], member).numerator
-        # `adjusted` subtracts slope · covariate. With the covariate centred over both arms, the
-        # overall level of the values, and with it the lift, stays the same.
+        # CUPED subtracts slope · covariate. With the covariate centred over both arms, the overall
+        # level of the values, and with it the lift, stays the same.
         centre = np.concatenate([first_before, second_before]).mean()
         adjusted = experiments.adjusted(
             first.sums.numerator,
@@ -146,17 +147,20 @@ class Experiment(Study):
         return replace(comparison, method=f"{comparison.method} after CUPED with {before}")
 
     def comparison_extras(self, chosen: lookup.MetricAtK, pair: SystemPair) -> Row:
-        """The lift, first / second − 1, with its interval, the detectable difference, and the
-        adjusted means of both arms if CUPED is used.
+        """The lift, first / second − 1, with its interval; the smallest difference that would be
+        detected with 80% power; and the adjusted means of both arms if CUPED is used.
         """
         first, second = self.compared(chosen, pair)
         options = self.inference_options(RandomStream.COMPARISONS)
         question = self.settings.alternative
         if second.value < 0:  # with a negative divisor, a larger difference means a smaller lift
             question = question.opposite
-        lift = self.asked_comparison(
-            lambda level: inference.lift(first, second, replace(options, level=level)), question
-        )
+
+        def lift_at(level: float) -> significance.Comparison:
+            """The two-sided comparison by the lift, with its interval at this level."""
+            return inference.lift(first, second, replace(options, level=level))
+
+        lift = self.asked_comparison(lift_at, question)
         extras = study.with_limits({"lift": lift.difference})
         extras["detectable"] = self.would_show(chosen, pair)
         if self.adjusted_for(chosen):
@@ -436,24 +440,33 @@ class Experiment(Study):
         return self._compared_means(adjusted.treatment, adjusted.control)
 
     def _compared_means(self, first: Floats, second: Floats) -> significance.Comparison:
-        """mean(first) − mean(second), each of one value per user of an arm."""
+        """The comparison mean(first) − mean(second) that answers the question of the study. first,
+        second: one value per user of each arm.
+        """
         first_mean = UnitStatistic(self.primary, Sums(first))
         second_mean = UnitStatistic(self.primary, Sums(second))
         options = self.inference_options(RandomStream.COMPARISONS)
-        return self.asked_comparison(
-            lambda level: methods.two_means(first_mean, second_mean, replace(options, level=level))
-        )
-
-    def stratified(self) -> significance.Comparison:
-        """The headline pair's difference of means within strata, by the post-stratified t; by a
-        studentised permutation test within strata if the difference is too skewed for t.
-        """
-        values = self._values_of_pair(cap_share=None)
-        strata = self._of_pair(self.table.attributes[str(self.p.strata)].code)
 
         def at_level(level: float) -> significance.Comparison:
             """The two-sided comparison with its interval at this level."""
-            if independent.needs_permutation(values.first, values.second):
+            return methods.two_means(first_mean, second_mean, replace(options, level=level))
+
+        return self.asked_comparison(at_level)
+
+    def stratified(self) -> significance.Comparison:
+        """The headline pair's difference of means, adjusted for the shares of the strata in both
+        arms (post-stratification): by t, or by a studentised permutation test within strata if the
+        difference is too skewed for t.
+        """
+        values = self._values_of_pair(cap_share=None)
+        strata = self._of_pair(self.table.attributes[str(self.p.strata)].code)  # of each user
+        needs_permutation = independent.needs_permutation(values.first, values.second)
+
+        def at_level(level: float) -> significance.Comparison:
+            """The two-sided comparison with its interval at this level, from the values and the
+            strata of the users of both arms.
+            """
+            if needs_permutation:
                 rng = self.inference_options(RandomStream.COMPARISONS).rng
                 return independent.studentised(
                     values.first, values.second, rng=rng, level=level, strata=strata
@@ -572,6 +585,7 @@ def read(
                 f"metrics: {chosen.label} has no value for {missing:,} users; {why}"
             )
     arms = table.assignment.arms
+    # without the segments and the baseline that only the log has
     settings = own_settings(shared, logs.column_names(data), arms)
     baseline = settings.baseline or control_of(arms)
     settings = replace(settings, metrics=metrics, baseline=baseline)
@@ -600,14 +614,15 @@ def metrics_of(data: list[InputPart], p: reports.InterleavingParameters) -> tupl
         study.check_columns(p.metrics, data)
         return tuple(dict.fromkeys(p.metrics))
     columns_in_use = logs.distinct(p.segments, (p.strata, p.before))
-    sampled = SampledTable.from_part(data[0], p.columns, columns_in_use=columns_in_use)
-    proposed = proposal.users(sampled)
+    first_rows = SampledTable.from_part(data[0], p.columns, columns_in_use=columns_in_use)
+    proposed = proposal.users(first_rows)  # the roles of columns that names and cells suggest
     logs.refuse_totals(data[0], proposed)
     if not proposed.metrics:
-        # each raises a more exact error if its reason applies: no column of arms, or a column of
-        # numbers with a cell that is no number
+        # Each of the next two calls raises a more exact error if its reason applies: no column of
+        # arms, or a column of numbers with a cell that is no number.
         logs.user_fields(data, p.columns, (), columns_in_use)
-        logs.refuse_odd_numbers(data[0], columns_in_use + list(proposed.columns.values()))
+        columns_with_roles = list(proposed.columns.values())
+        logs.refuse_odd_numbers(data[0], columns_in_use + columns_with_roles)
         raise ParameterError(
             "metrics: name the columns of users to compare, such as metrics='orders,revenue/orders'"
         )
@@ -639,7 +654,8 @@ def users(
     columns = logs.column_names(data)
     segments_of_users = (name for name in segments if name in columns)
     attributes = logs.distinct(segments_of_users, (p.strata,))
-    table = logs.read_users(data, p, engine, _numbers(p), attributes, max_rows)
+    numbers = _numbers(p)  # the columns that the metrics and the covariate need
+    table = logs.read_users(data, p, engine, numbers, attributes, max_rows)
     if isinstance(p.shares, Mapping) and set(p.shares) != set(table.assignment.arms):
         raise ParameterError(
             f"shares: must name the arms {', '.join(table.assignment.arms)}, got "
@@ -652,11 +668,13 @@ def _metrics(
     p: reports.InterleavingParameters, binary: Collection[str]
 ) -> tuple[lookup.MetricAtK, ...]:
     """The metrics of the parameter `metrics`, each the name of a column, a ratio of two columns, or
-    the user's own function. binary: the columns of zeros and ones only.
+    the user's own function. binary: the columns of zeros and ones only. Raises ParameterError if
+    two metrics have the same label.
     """
     metrics = []
     for name in p.metrics:
-        if lookup.is_in_catalogue(name):  # not the user's own: users have no metrics but columns
+        # True for every name but that of the user's own function: here it names columns
+        if lookup.is_in_catalogue(name):
             metrics.append(lookup.MetricAtK(_metric(name, p.best, binary)))
         else:
             metrics.append(lookup.find_metric(name, "users"))

@@ -105,7 +105,7 @@ class ReportReading:
 
     A refused reading may tell what the user has to decide. labels: both labels, one of which is the
     positive class. systems: columns that are systems if the user says so. neutral: a word that
-    means "no team" if the user says so. Each is empty if there is nothing to decide. is_of_value:
+    means "no team" if the user says so. Each is empty if there is nothing to decide. refuses_value:
     True if a value is refused, so that the columns fit.
     """
 
@@ -117,7 +117,7 @@ class ReportReading:
     labels: Sequence[str] = ()
     systems: Sequence[str] = ()
     neutral: str = ""
-    is_of_value: bool = False
+    refuses_value: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Inspected:
             raw = {"preds": list(self.files)} | applicable
             inspection = inspect(parameters_class.from_raw(raw))
         except outcomes.UnclearPositive as error:  # raised only if the columns fit
-            return replace(refused, refusal=str(error), labels=error.labels, is_of_value=True)
+            return replace(refused, refusal=str(error), labels=error.labels, refuses_value=True)
         except MissingColumn as error:
             return replace(refused, refusal=error.reasons)
         except logs.UnclearNeutral as error:
@@ -164,7 +164,7 @@ class Inspected:
         except unit_roles.UnclearSystems as error:
             return replace(refused, refusal=str(error), systems=error.systems)
         except InputError as error:
-            return replace(refused, refusal=str(error), is_of_value=True)
+            return replace(refused, refusal=str(error), refuses_value=True)
         return ReportReading(report, command, inspection, choice=choice)
 
 
@@ -183,7 +183,8 @@ def readings(
     inspected = Inspected(files, parameters, text)
     fitting_reports = set[str]()  # whose columns the files have, without a choice between several
     readings = []
-    # a way is a report and a choice of columns, as parameters; empty if there is nothing to choose
+    # each way is a report whose columns the files have, and a choice where several columns fit a
+    # role equally well: parameters that name the chosen ones, empty if there is nothing to choose
     for way in proposal.ways(inspected.first_part):
         report = way.proposal.report
         if report in names:
@@ -191,8 +192,9 @@ def readings(
             readings.append(inspected.reading(report, choice))
             if not choice:
                 fitting_reports.add(report)
+    # Every other report is tried without a choice, too: the user's parameters may have made it, and
+    # if not, the message of the refusal says which columns fit.
     for report in BY_CLOSENESS:
-        # without a choice too: the user's parameters may settle it, else the refusal says what fits
         if report in names and report not in fitting_reports:
             readings.append(inspected.reading(report, {}))
     readings += _with_undecided(inspected, readings)
@@ -202,25 +204,24 @@ def readings(
 def _plausible(
     readings: list[ReportReading], fitting_reports: Collection[str]
 ) -> list[ReportReading]:
-    """The readings that the user may mean.
+    """The readings that the user may mean, out of those of all reports, the closest report first.
 
-    readings: those of all reports, the closest report first. fitting_reports: the reports whose
-    columns the files have without a choice between several columns.
-
-    A reading that refuses a value (`is_of_value`) has found its columns: the user has to mend the
-    value. If the closest report does so, only the readings of this report are left. If a reading
-    with a choice of columns does so, the reading as values per unit is left out: any numbers can be
-    values per unit, so that the significance report would read a table of predictions with one
-    invalid value as such. Otherwise the choices of columns that are refused are left out.
+    fitting_reports: the reports whose columns the files have without a choice between several.
     """
     if readings:
         closest = readings[0]
-        if closest.report in fitting_reports and closest.is_of_value:
+        # All columns of the closest report are there and one of their values is invalid: the user
+        # means this report, and has to mend the value.
+        if closest.report in fitting_reports and closest.refuses_value:
             readings = [reading for reading in readings if reading.report == closest.report]
     for reading in readings:
-        # `labels`: it is not a value that is refused, but the positive class has to be chosen
-        if reading.choice and reading.is_of_value and not reading.labels:
+        # with `labels` no value is invalid, but the user has to choose the positive class
+        has_invalid_value = reading.refuses_value and not reading.labels
+        if reading.choice and has_invalid_value:
+            # The columns of a choice are there, too. The significance report accepts any numbers as
+            # values per unit, and so would accept this table and hide its invalid value.
             return [other for other in readings if other.report != "significance"]
+    # a refused choice of columns was only tried; a refusal without a choice tells what is missing
     return [reading for reading in readings if reading.inspection or not reading.choice]
 
 
@@ -229,16 +230,17 @@ def _with_undecided(inspected: Inspected, readings: Sequence[ReportReading]) -> 
     one with this label as the positive class, the likeliest first; one with the columns that may be
     systems as the systems; one with the word that may mean "no team" as the neutral one.
     """
-    further = []
+    with_positive_class = []
     for reading in readings:
         choice = reading.choice
         if reading.labels:
             labels = proposal.likeliest_first(inspected.first_part, choice, reading.labels)
             for label in labels:
                 decided = {**choice, "positive": written(label)}
-                further.append(inspected.reading(reading.report, decided))
+                with_positive_class.append(inspected.reading(reading.report, decided))
+    further = list(with_positive_class)
     # a reading with a positive class may in turn leave the systems or the neutral word to decide
-    for reading in chain(readings, list(further)):
+    for reading in [*readings, *with_positive_class]:
         if reading.systems:
             decided = {**reading.choice, "systems": written(reading.systems)}
             further.append(inspected.reading(reading.report, decided))
@@ -289,28 +291,25 @@ def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection
     queries = _opened(p.queries, p.header, opener)
     for input_part in catalogue:
         lists.planned_catalogue(input_part, p.columns)  # raises for a table without its columns
-    # an input that the user gave has no parts if headers are read and it has none
+    # an input that the user gave has no parts if only headers are read and it has none
     lacks_judgements = p.qrels is not None and not judged
     lacks_queries = p.queries is not None and not queries
     if not run or lacks_judgements or lacks_queries:
         return Inspection()
     options = ListOptions.from_parameters(p, columns=lists.other_columns(p.columns))
     ranked = RankingInput(run, judged or None, queries or None, options)
-    first = ranked.list_parts[0]
+    first_part = ranked.list_parts[0]  # raises if a part lacks a column
+    columns = first_part.printed_columns
     if _reads_rows(opener, run):
         lists_read = runs.rankings_of(ranked)
-        return Inspection(
-            "ranked lists",
-            first.printed_columns,
-            systems=lists_read.systems,
-            size=counted(len(lists_read.query), "query"),
-        )
-    # if each file has one system, its name is None in the file, and the systems are called after
-    # their files
-    systems: Sequence[str] = [name for name in first.scores if name is not None]
+        size = counted(len(lists_read.query), "query")
+        return Inspection("ranked lists", columns, systems=lists_read.systems, size=size)
+    # Of a table with a column of scores per system, `scores` has the systems as keys. Otherwise its
+    # only key is None, as the header names no system, and the files name them.
+    systems: Sequence[str] = [name for name in first_part.scores if name is not None]
     if not systems:
         systems = rows.names_of_systems(run)
-    return Inspection("ranked lists", first.printed_columns, systems=systems)
+    return Inspection("ranked lists", columns, systems=systems)
 
 
 def _inspect_classification(p: reports.ClassificationParameters, opener: Opener) -> Inspection:
@@ -374,32 +373,19 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
     """How the significance report reads its inputs: by their rows if these are read and few, else
     by their headers alone; an empty `Inspection` if headers are read and the input has none.
 
-    Ranked lists, as a run in TREC's format or as a table, are measured with their judgements. Any
-    other input is a table of results or of predictions. The output of trec_eval is such a table,
-    with fixed columns that need no check.
+    The input is a table of results or of predictions, or ranked lists, whose values per query are
+    computed with their judgements (`qrels`).
     """
     parts = _opened(p.preds, p.header, opener)
     judged = _opened(p.qrels, p.header, opener)
     if not parts:
         return Inspection()
-    is_trec_run = parts[0].trec_layout is not None
-    is_trec_output = unit_kinds.is_output(parts[0])  # values per query
-    is_ranking = is_trec_run
-    if not is_trec_run:
-        has_ranked_items = unit_kinds.is_ranking(parts[0], p.columns)
-        is_ranking = has_ranked_items and not is_trec_output
-    # without `qrels` a table of lists may have a column of grades; a run has no such column
-    has_judgements = bool(judged) or (p.qrels is None and not is_trec_run)
-    if is_ranking and has_judgements:
-        options = ListOptions.from_parameters(p)
-        # the property is read only because it raises if a column is missing
-        _ = RankingInput(parts, judged or None, options=options).list_parts
-    if not is_ranking and not is_trec_output:
-        unit_kinds.check_named(parts, p.columns, p.unit)  # raises if a named column is missing
+    _check_significance_columns(p, parts, judged)
     if not _reads_rows(opener, parts):
         return Inspection("a table of results or of predictions")
     unit_input = unit_kinds.UnitInput.from_parts(parts, p)
     what = unit_input.kind.what
+    is_trec_run = parts[0].trec_layout is not None
     if is_trec_run and p.qrels is None:  # without grades no values can be computed
         return Inspection(what)
     if unit_input.name == "ranking":
@@ -408,10 +394,30 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
         values: UnitValues | Trials = significance.values_of_lists(parts, p).data
     else:
         values, _ = unit_input.values(USUAL.reading)
-    if isinstance(values, Trials):
+    if isinstance(values, Trials):  # totals of systems: there are no units to count
         return Inspection(what)
     size = counted(len(values), "unit")
     return Inspection(what, values.columns, systems=values.systems, size=size)
+
+
+def _check_significance_columns(
+    p: reports.SignificanceParameters, parts: list[InputPart], judged: list[InputPart]
+) -> None:
+    """Raise InputError if ranked lists lack a column, ParameterError if a table lacks one that the
+    user names. parts, judged: those of the input and of its judgements, which may be empty.
+    """
+    is_trec_run = parts[0].trec_layout is not None  # ranked lists in TREC's format
+    is_trec_output = unit_kinds.is_output(parts[0])  # values per query, in fixed columns
+    has_ranked_items = not is_trec_run and unit_kinds.is_ranking(parts[0], p.columns)
+    if is_trec_run or (has_ranked_items and not is_trec_output):
+        # without `qrels` a table of lists may have a column of grades; a run has no such column
+        has_judgements = bool(judged) or (p.qrels is None and not is_trec_run)
+        if has_judgements:
+            options = ListOptions.from_parameters(p)
+            # the property is read only because it raises if a column is missing
+            _ = RankingInput(parts, judged or None, options=options).list_parts
+    elif not is_trec_output:
+        unit_kinds.check_named(parts, p.columns, p.unit)
 
 
 def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Inspection:
@@ -438,40 +444,55 @@ def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Insp
 
 
 def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> Inspection:
-    """How the interleaving report reads its log, or without one its table of users: by the rows if
-    these are read and few, else by the header alone; an empty `Inspection` if headers are read and
-    `preds` has none. If both inputs are given, both headers are checked and the log is described.
+    """How the interleaving report reads its log of sessions, or without one its table of users: by
+    the rows if these are read and few, else by the header alone; an empty `Inspection` if only
+    headers are read and `preds` has none. If both inputs are given, the log is described.
     """
     if p.preds is not None:
         parts = _opened(p.preds, p.header, opener)
         if not parts:
             return Inspection()
-        p = logs.with_input_named(p, parts)
-    sessions = _opened(p.log, p.header, opener)
-    users = _opened(p.users, p.header, opener)
-    # a segment may be a column of either input, so that it is missing only if both are known
-    has_all_headers = (sessions or p.log is None) and (users or p.users is None)
-    if has_all_headers and (sessions or users):
-        logs.check_segments(p.segments, logs.column_names(chain(sessions, users)))
-    # `log_fields` and `user_fields` raise for a column that is missing
-    fields = logs.log_fields(sessions, p.columns, p.segments)
-    user_columns = logs.column_names(users)
-    user_segments = [name for name in p.segments if name in user_columns]
-    numbers = logs.number_columns(filter(lookup.is_in_catalogue, p.metrics), p.before)
-    logs.user_fields(users, p.columns, numbers, logs.distinct(user_segments, (p.strata,)))
-    # Without sessions there is no log, so that the users are described; but if only headers are
-    # read, the log may be one without a header.
-    if opener is sources.parts and not sessions:
-        return _inspect_users(p, users)
+        p = logs.with_input_named(p, parts)  # `preds` becomes `log` or `users`
+    log_parts = _opened(p.log, p.header, opener)
+    user_parts = _opened(p.users, p.header, opener)
+    _check_online_columns(p, log_parts, user_parts)
+    # A log that is opened with its rows has parts, so that without parts there is only a table of
+    # users. If only headers are opened, a log without a header has no parts, either.
+    if opener is sources.parts and not log_parts:
+        return _inspect_users(p, user_parts)
     what = "interleaved sessions"
-    if not _reads_rows(opener, sessions):
-        columns = {}
-        if fields:
-            columns = {role: field.column for role, field in fields[0].items()}
-        return Inspection(what, columns)
-    log = logs.read_log(sessions, p, segments=p.segments, max_sessions=USUAL.held)
-    items = counted(int(log.sessions.item_counts.sum()), "item")
-    return Inspection(what, log.columns, systems=log.sessions.arms, size=items)
+    if _reads_rows(opener, log_parts):
+        log = logs.read_log(log_parts, p, segments=p.segments, max_sessions=USUAL.held)
+        items = counted(int(log.sessions.item_counts.sum()), "item")
+        return Inspection(what, log.columns, systems=log.sessions.arms, size=items)
+    columns = {}
+    if log_parts:
+        fields_of_first_part = logs.log_fields(log_parts, p.columns, p.segments)[0]
+        columns = {role: field.column for role, field in fields_of_first_part.items()}
+    return Inspection(what, columns)
+
+
+def _check_online_columns(
+    p: reports.InterleavingParameters, log_parts: list[InputPart], user_parts: list[InputPart]
+) -> None:
+    """Raise InputError or ParameterError for a column that the log or the table of users lacks.
+
+    log_parts, user_parts: empty, and not checked, for an input that the user did not give, or that
+    has no header if only headers are read.
+    """
+    # a segment may be a column of either input: it is missing only if both headers are known
+    is_log_known = bool(log_parts) or p.log is None
+    are_users_known = bool(user_parts) or p.users is None
+    if is_log_known and are_users_known and (log_parts or user_parts):
+        logs.check_segments(p.segments, logs.column_names(chain(log_parts, user_parts)))
+    # the following two functions are called because they raise; their results are not needed here
+    logs.log_fields(log_parts, p.columns, p.segments)
+    user_columns = logs.column_names(user_parts)
+    user_segments = [name for name in p.segments if name in user_columns]
+    # metrics in the catalogue are columns or ratios of two; the user's own functions are not
+    metrics_of_columns = filter(lookup.is_in_catalogue, p.metrics)
+    numbers = logs.number_columns(metrics_of_columns, p.before)
+    logs.user_fields(user_parts, p.columns, numbers, logs.distinct(user_segments, (p.strata,)))
 
 
 def _inspect_users(p: reports.InterleavingParameters, parts: list[InputPart]) -> Inspection:

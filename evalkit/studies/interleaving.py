@@ -120,19 +120,22 @@ class Interleaving(Study):
 
     @cached_property
     def balance(self) -> pd.DataFrame:
-        """Each arm's share of the items with a team at each position, a row for each position and
-        arm: position, system, count (its items), n (those of all arms), share with low and high;
-        p that a fair coin drew the teams of the position, and p adjusted by Holm over positions.
+        """Each arm's share of the items that it contributed (of its team) at each position, a row
+        for each position and arm: position, system, count (its items), n (those of all arms), share
+        with low and high; p of the null hypothesis that a fair coin drew the teams of the position,
+        and adjusted, this p by Holm over positions.
 
         Position 1 shows the coin itself. The units are sessions: each has its own coin.
         """
+        # a row for each position, from 0, and a column for each arm, then one for neutral items
         item_counts = self.session_table.item_counts
-        counts_by_position = item_counts[:, :-1]  # the last column is of items without a team
+        counts_by_position = item_counts[:, :-1]  # without neutral items, which have no team
         positions = np.flatnonzero(counts_by_position.any(axis=1))
         p_values = [experiments.sample_ratio(counts_by_position[i]) for i in positions]
+        adjusted_p_values = multiplicity.holm(p_values)
         rows = []
         for position, p, adjusted in zip(
-            positions.tolist(), p_values, multiplicity.holm(p_values), strict=True
+            positions.tolist(), p_values, adjusted_p_values, strict=True
         ):
             counts = counts_by_position[position]
             for system, count in zip(self.systems, counts.tolist(), strict=True):
@@ -163,7 +166,8 @@ class Interleaving(Study):
         highest = 1.0 if self.session_table.largest_outcome <= 1 else float("inf")
         for position in range(1, len(self.session_table.item_counts)):  # none is numbered 0
             for arm, system in enumerate(self.systems):
-                place = position * arms + arm  # one number for position and arm, as in `per_item`
+                # `per_item` finds the items of an arm at a position by one number for both
+                place = position * arms + arm
                 e = self.session_table.outcomes.per_item(place, highest, level)
                 shown = int(self.session_table.item_counts[position, arm])
                 row = {"system": system, "position": position, "shown": shown}
@@ -171,8 +175,8 @@ class Interleaving(Study):
 
     @cached_property
     def session_p(self) -> float:
-        """The p-value of the sign test of the headline pair that wrongly takes sessions as
-        independent units: shown beside the test of users as a warning. By its null hypothesis
+        """The two-sided p-value of the sign test of the headline pair that wrongly takes sessions
+        as independent units: shown beside the test of users as a warning. By its null hypothesis
         each arm is equally likely to get more credit in a session. Sessions with equal credit do
         not count.
         """
@@ -239,13 +243,14 @@ class Interleaving(Study):
         because metrics are computed from one value per user.
         """
         table = self.session_table
+        # `owners`: the user of each session, who is its cluster
+        sessions = UnitNames.with_slices(table.names, table.owners, self.slices)
         users = UnitNames(table.users)
-        names = UnitNames.with_slices(table.names, table.owners, self.slices)
         blocks = chain(
-            units.blocks_of_credit(self.systems, table.credit, names),
+            units.blocks_of_credit(self.systems, table.credit, sessions),
             units.units_with_terms(self, users).blocks,
         )
-        # whether the file would be too large is decided by the sessions, the most of its units
+        # `size` decides whether the file would be too large: sessions are the most of its units
         return Units(size=self.sessions, blocks=blocks, segments=self.settings.segments)
 
     @cached_property
@@ -374,16 +379,20 @@ class Online(Shown):
         budget = backends.budget_of(p, self.studies[0].settings.limits.reading)
         readers: dict[str, Callable[..., Study]] = {"log": _read_log, "users": experiment.read}
         studies = dict[str, Any]()
+        # an input has the name of its parameter, "log" or "users"
         for name, study_of_input in self.study_by_input.items():
+            # the slice of this input, whose rows are others than those of the other input's
             slice_by_name = {slice_.name: slice_ for slice_ in study_of_input.slices}
             if one_slice.name not in slice_by_name:
                 continue
             data = getattr(p, name)
             if data is None:  # without any input the study is that of the bundled log
                 data = SAMPLE["log"]
-            rows = study_of_input.only(slice_by_name[one_slice.name], data)
+            parts_of_slice = study_of_input.only(slice_by_name[one_slice.name], data)
+            # the page names the slice
             parameters = replace(study_of_input.p, segment=one_slice.name)
-            studies[name] = readers[name](rows, study_of_input.settings, parameters, budget)
+            read = readers[name]
+            studies[name] = read(parts_of_slice, study_of_input.settings, parameters, budget)
         return Online(studies.get("log"), studies.get("users"), planning=None, p=p)
 
     def write_units(self, path: Path) -> None:
@@ -462,8 +471,10 @@ def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Onlin
         p = logs.with_input_named(p, sources.parts(p.preds, p.header, limits.reading))
     if p.best is not None and p.lower_is_better:
         raise ParameterError("best and lower_is_better: give one, they say the same")
+    # the settings of both studies, with the metrics of the log; those of users come when their
+    # table is read, so that `lower_is_better`, which names metrics of users, is left out here
     shared = study.settings(
-        replace(p, lower_is_better=()),  # it names metrics of users, these are of the log
+        replace(p, lower_is_better=()),
         lookup.find_metrics(p.preference, "interleaving", METRICS),
         segments=p.segments,
         limits=limits,
@@ -535,12 +546,15 @@ def _read_log(
     data: the parts of the log, None for the bundled one. shared: the settings that it shares with
     the study of a table of users. budget: how much may be held in memory.
     """
-    if data is None:  # set what the bundled log needs, unless the user has set it
+    if data is None:  # the bundled log needs settings of its own, unless the user has set them
         data = sources.parts(SAMPLE["log"])
         # neutral: the value in the column of arms of items that belong to no arm
         p = replace(p, neutral=p.neutral or str(SAMPLE["neutral"]))
-        segments = shared.segments or ("device",)
-        shared = replace(shared, segments=segments, baseline=shared.baseline or "current")
+        shared = replace(
+            shared,
+            segments=shared.segments or ("device",),
+            baseline=shared.baseline or str(SAMPLE["baseline"]),
+        )
     with backends.needed(data, budget) as engine:
         table = logs.read_log(
             data, p, engine, segments=shared.segments, max_sessions=shared.limits.held
@@ -552,6 +566,7 @@ def _read_log(
         )
     arms = table.sessions.arms
     return Interleaving(
+        # without the segments and the baseline that only the table of users has
         settings=experiment.own_settings(shared, logs.column_names(data), arms),
         systems=arms,
         attributes=table.sessions.attributes,

@@ -166,7 +166,9 @@ def rows_of_users() -> ErrorRates:
     rate = 2 / 20  # the mean of the beta distribution below
 
     def errors_of_sample() -> Errors:
-        """Whether the intervals by rows and by users miss the rate."""
+        """Draw users with their views and clicks. wrong, right: whether the interval that takes
+        views as independent rows, and the one that takes users as units, miss the mean rate.
+        """
         views = np.ceil(rng.lognormal(1, 1.5, USERS)).astype(int)
         clicks = rng.binomial(views, rng.beta(2, 18, USERS))
         by_row = intervals.wilson(int(clicks.sum()), int(views.sum()))
@@ -188,7 +190,8 @@ def folds() -> ErrorRates:
     rng = np.random.default_rng(SEED + 2)
 
     def errors_of_sample() -> Errors:
-        """Whether a difference is declared, by t over all folds and by the corrected t.
+        """Draw rows and folds. wrong, right: whether t over all folds, and the corrected t, declare
+        a difference of the two learners, which does not exist.
 
         Each learner has a feature of its own; both features follow the same distribution.
         """
@@ -249,7 +252,9 @@ def sessions() -> ErrorRates:
     rng = np.random.default_rng(SEED + 4)
 
     def errors_of_sample() -> Errors:
-        """Whether a winner is declared, by sessions and by users."""
+        """Draw users with their sessions. wrong, right: whether the test that takes sessions as
+        independent, and the one that takes users as units, declare a winner, which does not exist.
+        """
         sessions = np.ceil(rng.lognormal(1, 1.5, users)).astype(int)
         # each user's probability to prefer the first ranker in a session, on average 1/2
         p_first = rng.beta(3, 3, users)

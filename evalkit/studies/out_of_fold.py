@@ -125,6 +125,7 @@ class FoldEvidence(NamedTuple):
     units: float
 
 
+AUDIT_DRAWS = 5  # the number of the audit's sequence of random numbers, see `Study.rng`
 FEATURE_KINDS = (  # of the findings about features alone
     kinds.NEAR_DUPLICATES,
     kinds.DRIFT,
@@ -228,8 +229,8 @@ class Validation(Shown, Study):
         return len(np.unique(e.id.code[self.rows]))
 
     def corrected(self, values: Floats, level: float) -> Comparison:
-        """The mean of `values`, one per fold, by Nadeau and Bengio's t, which takes the mean
-        numbers of training and test rows of the folds.
+        """The mean of `values`, one per fold, with the interval and test by Nadeau and Bengio's
+        corrected t. The correction is by the mean numbers of training and test rows of the folds.
         """
         train, test = self.folds.sizes
         return nadeau_bengio(
@@ -308,8 +309,9 @@ class Validation(Shown, Study):
         return statistic.RowStatistic(chosen, rows)
 
     def deciding_estimate(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Estimate:
-        """The metric with the interval on which the verdict rests: the mean of the folds with its t
-        interval if few rows are pooled, else the metric of the pooled rows.
+        """The metric with the interval on which the verdict rests: the metric of the pooled rows;
+        if these are too few for its interval to be valid (`few_pooled`), the mean over folds with
+        Nadeau and Bengio's t interval, where at least two folds define the metric.
 
         The limits are NaN if all folds have the same value, as t is undefined then. member: the
         rows of a slice, which are pooled in any case.
@@ -319,10 +321,11 @@ class Validation(Shown, Study):
             return pooled
         values = self.fold_values(system, chosen)
         defined = values[~np.isnan(values)]
-        if defined.size < 2:  # no variance between folds
+        if defined.size < 2:  # t needs a variance between folds
             return pooled
-        mean = self.corrected(defined, self.interval_level).difference
-        return _within_range(mean, chosen)
+        # `corrected` compares means with 0, so that its difference is the mean
+        mean_of_folds = self.corrected(defined, self.interval_level).difference
+        return _within_range(mean_of_folds, chosen)
 
     def interval(self, chosen: MetricAtK, rows: Rows) -> Estimate:
         """The metric of these rows with its interval, clustered by unit if they have units."""
@@ -348,18 +351,20 @@ class Validation(Shown, Study):
         return by_metric
 
     def units_held(self) -> Units:
-        """The units of the file of units: the tested rows, each with its id (or number), its fold,
-        and the group or id by which rows are clustered, if they are.
+        """The content of the file of units: the tested rows, each with its id (or number), its
+        fold, and the group or id by which rows are clustered, if they are.
         """
         examples = self.examples
-        unit_names = None
+        row_names = examples.named(self.rows)
+        cluster_names = None
         if examples.unit is not None:
-            unit_names = examples.units_named(self.rows)
-        listed = UnitNames.with_slices(examples.named(self.rows), unit_names, self.tests)
+            cluster_names = examples.units_named(self.rows)
+        # folds are slices of the column "fold"
+        names = UnitNames.with_slices(row_names, cluster_names, self.tests)
         # the names of more than two classes; with two, rows have 0 and 1
         labels = examples.classes if len(examples.classes) > 2 else ()
         rows = {name: self.scored[name] for name in self.systems}
-        blocks = units.blocks_of_rows(rows, self.settings.metrics, listed, labels)
+        blocks = units.blocks_of_rows(rows, self.settings.metrics, names, labels)
         has_ids = examples.id is not None
         return Units(self.rows.size, blocks, segments=("fold",), labels=labels, named=has_ids)
 
@@ -384,9 +389,11 @@ class Validation(Shown, Study):
                 for i, fold in enumerate(self.tests):
                     draw(next(done))
                     tested = self.scored[name].take(fold.member)
-                    number = self._fold_numbers[i]
                     row: Row = {"system": name, "fold": fold.label, "train": 0, "test": len(tested)}
-                    if number is not None:  # None: no rows train the first block of time
+                    # the fold's place in `folds`; None for the first block of time, which no rows
+                    # train
+                    number = self._fold_numbers[i]
+                    if number is not None:
                         row["train"] = int(training_sizes[number])
                     row["label"] = float(tested.actual.mean()) if has_mean_label else np.nan
                     row |= {chosen.label: chosen.value(tested) for chosen in self.settings.metrics}
@@ -414,10 +421,12 @@ class Validation(Shown, Study):
         """
         if not (self.holdout and self.trained):
             return None
-        training_rows = self.trained[self.subject][0]  # a holdout is a single fold
-        training_numbers, _ = self.folds.pairs[0]  # of these rows in the table
+        # a holdout is a single fold, of which `trained` has the predictions on the training rows,
+        # and `pairs` the numbers of training and test rows in the table
+        (training_rows,) = self.trained[self.subject]
+        ((training_numbers, _),) = self.folds.pairs
         group = self.examples.group_number
-        if group is not None:
+        if group is not None:  # the interval is by groups, as that on the test rows
             group = group[training_numbers]
         on_train = self.interval(self.primary, replace(training_rows, unit=group))
         return mover(on_train, self.estimate(self.primary, self.subject))
@@ -455,12 +464,12 @@ class Validation(Shown, Study):
         return cochran(evidence.values[is_tested], evidence.precision[is_tested], units)
 
     def _fold_evidence(self) -> FoldEvidence:
-        """The subject's primary metric on each fold of the first repeat, for Cochran's test (Q)
-        that all folds have the same value. Folds on which it is undefined are left out.
+        """The subject's primary metric on each fold of the first repeat, with its precision
+        (1 / variance), for Cochran's test that all folds have the same value:
+        Q = Σ precision (value − weighted mean)². Folds on which it is undefined are left out.
 
-        The variance of a row or unit is estimated from all folds together, and divided by the
-        number of them in a fold: a variance estimated from one fold alone is correlated with the
-        value of the fold, which would make Q too large.
+        The variance of a row or unit is estimated from all folds together, and divided by their
+        number in a fold: one estimated from a fold alone is correlated with its value.
         """
         chosen = self.primary.base  # a transformed metric, such as RMSE, has the test of its base
         folds = [
@@ -470,14 +479,17 @@ class Validation(Shown, Study):
         values: Floats = np.array([fold.value for fold in folds])
         if not folds:
             return FoldEvidence(values, precision=values, units=np.inf)  # `values` is empty
-        # a mean over independent rows has the variance of a row / the number of rows
+        # A mean over independent rows has the variance of a row / the number of rows. That of a row
+        # counts as known (units=inf).
         if self.settings.unit is None and chosen.metric.kind.mean_over_rows:
             # only rows of size above 0 have a value
             row_values = [fold.sums.take(fold.sums.size > 0).per_unit for fold in folds]
             variance_of_row = np.concatenate(row_values).var(ddof=1)
-            sizes = [values_of_fold.size for values_of_fold in row_values]
-            return FoldEvidence(values, ratio(sizes, variance_of_row), units=np.inf)
-        variances, units = statistic.pooled_variances([fold.influence_by_group() for fold in folds])
+            n_rows = [values_of_fold.size for values_of_fold in row_values]
+            return FoldEvidence(values, ratio(n_rows, variance_of_row), units=np.inf)
+        # any other metric has the variance Σ influence² of its units, pooled over the folds
+        influence_of_folds = [fold.influence_by_group() for fold in folds]
+        variances, units = statistic.pooled_variances(influence_of_folds)
         return FoldEvidence(values, ratio(1.0, variances), units)
 
     @property
@@ -497,7 +509,7 @@ class Validation(Shown, Study):
         `Estimate`.
         """
         level = self.interval_level
-        other_splits = self.other_splits
+        other_splits = self.other_splits  # None for predictions, which are not fitted again
         fold_values = self.fold_values(self.subject)
         if other_splits is not None:  # more folds: those of the repeated k-fold
             fold_values = other_splits.folds
@@ -510,6 +522,8 @@ class Validation(Shown, Study):
             nested = other_splits.nested.estimate(level)
             yield self._interval_row(resplits.NESTED, nested, "row", honest=True)
         if other_splits is not None and other_splits.halves.first.size:
+            # the variance of the mean of holdouts is estimated from pairs of disjoint halves of the
+            # rows, whose holdouts are independent
             holdouts = other_splits.holdouts[~np.isnan(other_splits.holdouts)]
             first, second = other_splits.halves
             z = conservative_z(holdouts, first, second, n=len(self.examples), level=level)
@@ -517,7 +531,7 @@ class Validation(Shown, Study):
         if values.size > 1:
             naive = mean_t(values, level=self.settings.level)
             yield self._interval_row(NAIVE, naive, "fold", honest=False)
-        if self.settings.unit:
+        if self.settings.unit:  # rows are in groups, or have repeated ids
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
             # `scored` has the rows without their units, as if rows were independent
             over_rows = self.interval(self.primary, self.scored[self.subject])
@@ -676,7 +690,7 @@ class Validation(Shown, Study):
         Only the comparison with the baseline can be one-sided. The subject of read predictions was
         picked as the best system, so that no direction of another comparison was set in advance.
         """
-        two_sided = self.two_sided
+        two_sided = self.two_sided  # this study with two-sided questions
         comparisons = []
         for name in self.systems:
             pair = (self.subject, name)
@@ -687,10 +701,11 @@ class Validation(Shown, Study):
             by_fold = study.compare_folds(self.primary, pair)
             pooled = study.compare_pooled(self.primary, pair)
             comparisons.append(SubjectComparison(name, differences, by_fold, pooled))
-        tests = [comparison.pooled for comparison in comparisons]
+        deciding_tests = [comparison.pooled for comparison in comparisons]
         if self.few_pooled:
-            tests = [comparison.by_fold for comparison in comparisons]
-        for comparison, deciding in zip(comparisons, adjust(tests, holm), strict=True):
+            deciding_tests = [comparison.by_fold for comparison in comparisons]
+        adjusted_tests = adjust(deciding_tests, holm)
+        for comparison, deciding in zip(comparisons, adjusted_tests, strict=True):
             yield self._paired_row(comparison, deciding)
 
     def _paired_row(self, comparison: SubjectComparison, deciding: Comparison) -> Row:
@@ -703,7 +718,7 @@ class Validation(Shown, Study):
         row: Row = {"first": self.subject, "second": comparison.second, "folds": differences.size}
         row |= limits(by_fold.difference, "by_fold") | {"p": by_fold.p_value, "p_naive": np.nan}
         if differences.size > 1:
-            # the t-test that takes folds as independent; with the alternative of the other test
+            # the t-test that takes folds as independent, one- or two-sided as the corrected one is
             naive = paired_t(differences).answering(by_fold.alternative, level=level)
             row["p_naive"] = naive.p_value
         row |= with_limits({"pooled": comparison.pooled.difference})
@@ -739,11 +754,12 @@ class Validation(Shown, Study):
         )
         if self.other_splits is None or not is_share_of_right_decisions:
             return None
-        counts = self.measure(self.primary, self.baseline).hits()
-        if counts.n != self.rows.size:  # a share of some rows only, such as sensitivity
+        right_decisions = self.measure(self.primary, self.baseline).hits()  # and their trials, n
+        if right_decisions.n != self.rows.size:  # a share of some rows only, such as sensitivity
             return None
-        mean_by_way = self.other_splits.summary.set_index("way")["mean"]  # by way of splitting
-        value = float(mean_by_way.get(ONE_OUT, np.nan))  # NaN is not below any number
+        # the mean value by way of splitting the rows; leave-one-out is one of the ways
+        mean_by_way = self.other_splits.summary.set_index("way")["mean"]
+        value = float(mean_by_way.get(ONE_OUT, np.nan))  # NaN: not computed; it fails the test
         if value <= self.estimate(self.primary, self.baseline).value / 2:
             return value
         return None
@@ -772,18 +788,24 @@ class Validation(Shown, Study):
         """
         examples = self.examples
         split = self.split
+        # the position of each row of the table on the axis
         place = resplits.places(len(examples), examples.time, examples.group_number, split.tests)
         map_rows = self.rows_of_first_repeat  # by their numbers in the table, ascending
+
+        def among_map_rows(rows: Ints) -> Ints:
+            """The numbers among the rows of the map of those given by their numbers in the table;
+            rows that the map does not have are left out.
+            """
+            return np.searchsorted(map_rows, np.intersect1d(rows, map_rows))
+
         folds = []
         for label, test, number in zip(split.labels, split.tests, self._fold_numbers, strict=True):
             train = self.rows[:0]  # none for the first block of time, whose number is None
             if number is not None:
                 train, _ = self.folds.pairs[number]
-            # their numbers among the rows of the map in place of those in the table
-            tested = np.searchsorted(map_rows, np.intersect1d(test, map_rows))
-            trained = np.searchsorted(map_rows, np.intersect1d(train, map_rows))
+            tested = among_map_rows(test)
             if tested.size:  # a fold of another repeat tests no row of the map
-                folds.append(resplits.FoldRows(label, tested, trained))
+                folds.append(resplits.FoldRows(label, tested, among_map_rows(train)))
         return resplits.stretches(place[map_rows], folds, bins, axis=self.axis)
 
     # What leaks
@@ -853,8 +875,8 @@ class Validation(Shown, Study):
 
     @cached_property
     def audited(self) -> tuple[Finding, ...]:
-        """All findings, severe ones first: of the audit of folds and columns, about the scores of
-        each system, about the selection of columns, and about the folds as a whole.
+        """All findings, severe ones first: of the audit of folds and columns for leaks, about the
+        scores of each system, about the selection of columns, and about the folds as a whole.
         """
         examples = self.examples
         label = examples.names  # classes as the input names them
@@ -870,7 +892,7 @@ class Validation(Shown, Study):
             group=examples.group_number,
             time=examples.time,
             ids=ids,
-            rng=self.rng(5),
+            rng=self.rng(AUDIT_DRAWS),
         )
         findings = list(audit)
         for name in self.systems:
@@ -885,10 +907,11 @@ class Validation(Shown, Study):
                     n, metric=metric, subject=self.subject, **self.heterogeneity
                 )
             )
-        if self.distinct < FEW:
-            rows = f"{self.distinct} {plural(self.row_name, self.distinct)}"
+        n_distinct = self.distinct  # tested rows, of which each id counts once
+        if n_distinct < FEW:
+            rows = f"{n_distinct} {plural(self.row_name, n_distinct)}"
             about_all_rows.append(kinds.FEW_TESTED.warning(n, rows=rows))
-        # all n tested rows were checked for these
+        # `of`: the number of rows that were checked, here all tested ones
         findings += [replace(finding, of=n) for finding in about_all_rows]
         return ordered(findings)
 
@@ -900,9 +923,11 @@ class Validation(Shown, Study):
         pooled = self.pooled[system]
         if pooled.score is None or len(self.examples.classes) != 2:
             return []
+        # each check gives a finding, or None if there is nothing to report
         scale = leakage.score_scale([fold.member for fold in self.tests], pooled.score)
         if scale is not None and system != self.subject and self.few_pooled:
-            # the system is compared by the mean of folds, which different scales do not affect
+            # Few pooled rows: systems are compared with the subject by the mean of folds, which
+            # different scales do not affect.
             scale = replace(scale, severity=NOTE)
         findings = [scale]
         if not self.fitted:  # scores that were read may be a copy of the label
@@ -910,7 +935,7 @@ class Validation(Shown, Study):
         findings_of_system = []
         for finding in findings:
             if finding is not None:
-                # the checks number the tested rows, findings of the study the rows of the table
+                # from the places of the rows among the tested ones to their numbers in the table
                 rows = tuple(self.rows[list(finding.rows)].tolist())
                 message = f"{system}: {finding.message}"
                 findings_of_system.append(replace(finding, message=message, rows=rows))

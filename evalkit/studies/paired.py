@@ -65,7 +65,11 @@ from evalkit.studies.study import (
 MOST_FOLDS = 100_000  # units whose names are read
 DRAWN = 16_384  # sign vectors of the pictures; p-values come from 100,000
 RESAMPLES = 2_000
-DIFFERENCES = 2**21  # of units, held at once while pairs share the samples of a bootstrap: 16 MB
+HELD_DIFFERENCES = 2**21  # of units, while pairs share the samples of a bootstrap: 16 MB
+# the numbers of the sequences of random numbers of this study beside those of `RandomStream`
+MAX_T_DRAWS = 3
+NULL_DRAWS = 4
+BOOTSTRAP_SAMPLES = 5
 WIDER = 1.2  # a standard error this much larger by cluster changes answers
 MOST_OF_TUKEY = 20  # systems; of 200 its integrals would take ten minutes
 _PART = rf"({'|'.join(usual('folds')['parts'])})[ _-]?[0-9]+"
@@ -163,12 +167,13 @@ class Significance(shown.Shown, Study):
         that the values do not allow.
 
         Folds of repeated cross-validations are recognised by the names of the units, unless units
-        are clusters, or the user states `test_to_train` or a claim.
+        are clusters, or the user states `test_to_train` or a claim other than the default.
         """
         refuse_looks(p)
         cluster_noun = None if data.cluster is None else data.name  # None: each row is a unit
         splits = None
-        if p.test_to_train is None and p.claim == reports.SUCH and not cluster_noun:
+        has_default_claim = p.claim == reports.SUCH
+        if p.test_to_train is None and has_default_claim and not cluster_noun:
             splits = _splits_named(data)
         if splits is not None:  # one fold is tested, all others are trained on
             p = replace(p, test_to_train=1 / (splits.folds - 1))
@@ -218,25 +223,29 @@ class Significance(shown.Shown, Study):
         return self.unit_count > self.settings.limits.reading.max_listed
 
     def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> UnitStatistic:
-        """A metric of a system with one value per row, and what its intervals and tests need: the
-        noise of values that are means of draws, the cluster of each row, or that rows are folds.
+        """A metric of a system with one value per row, as the statistic that fits the sample: its
+        class and its layout decide which intervals and tests apply.
 
         member: the rows that count, as a mask or a slice. `Member` has a third form, the number of
         a slice, but only for tables that are read in blocks; these values are in memory.
         """
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
-        if self.p.claim == reports.THESE:  # only the draws of each question vary, not the questions
-            noise = self.data.noise(chosen, system)[member]
+        # The claim is about these questions alone: another sample has new draws of each, but no
+        # other questions.
+        if self.p.claim == reports.THESE:
+            noise = self.data.noise(chosen, system)[member]  # variance of each value over draws
             return NoisyUnitStatistic(chosen, sums, noise=noise, freedom=self.data.freedom(system))
         clusters = None if self.unit is None else self.unit[member]
-        design = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
+        # a ratio of test to training rows is only given (or found) if each row is a fold
+        layout = Layout.FOLDS if self.p.test_to_train else Layout.PLAIN
         # means of few draws of 0 or 1 often tie: without clusters, their sign flips use the mid-p
         if clusters is None and (chosen.label, system) in self.data.repeated:
-            return RepeatedUnitStatistic(chosen, sums, clusters, design)
-        return UnitStatistic(chosen, sums, clusters, design)
+            return RepeatedUnitStatistic(chosen, sums, clusters, layout)
+        return UnitStatistic(chosen, sums, clusters, layout)
 
     def units_held(self) -> units.Units:
-        """The content of the file of units: one value per row, metric and system.
+        """The content of the file of units: one value per row, metric and system, with the row's
+        cluster and task.
 
         If the input is an earlier report, which has no values per unit but only differences, the
         file has one row per system and metric: the value that the report states for all units.
@@ -247,9 +256,11 @@ class Significance(shown.Shown, Study):
                 for chosen in self.settings.metrics:
                     value = self.estimate(chosen, system).value
                     blocks.append(units.block_of_total(system, chosen, value))
-            return units.Units(1, blocks)  # one unit, the whole report
+            return units.Units(size=1, blocks=blocks)  # one unit, the whole report
         names = units.UnitNames.with_slices(self.data.ids, self.data.cluster_names, self.slices)
-        return replace(units.units_with_terms(self, names), named=self.data.id is not None)
+        content = units.units_with_terms(self, names)
+        # `data.ids` are numbers if the input has no ids, which the file then says
+        return replace(content, named=self.data.id is not None)
 
     def repeats(self, chosen: MetricAtK) -> bool:
         """True if the values of all systems are of repeated draws of 0 or 1."""
@@ -306,11 +317,13 @@ class Significance(shown.Shown, Study):
             return None
         adjust = max_t.max_t_of_many if self.has_many_units else max_t.adjusted
         columns = self._column_pairs(family, in_both)
-        return adjust(columns, rng=self.rng(3), alternative=self.settings.alternative)
+        return adjust(columns, rng=self.rng(MAX_T_DRAWS), alternative=self.settings.alternative)
 
     def _column_pairs(self, family: list[PairTest], keep: Bools) -> max_t.ColumnPairs:
         """The comparisons of a family as pairs of columns of one table, which has a column for each
-        metric and system. keep: a mask of the rows of the table.
+        metric and system and a row for each row of the study. `ColumnPairs` adds up the rows of
+        each cluster. keep: a mask of the rows, those on which both systems of each pair have a
+        value.
         """
         number_of_column: dict[tuple[MetricAtK, str], int] = {}
         for chosen, pair in family:
@@ -320,6 +333,7 @@ class Significance(shown.Shown, Study):
         second = np.array([number_of_column[chosen, pair[1]] for chosen, pair in family])
         columns = [self.values(chosen, name).per_unit[keep] for chosen, name in number_of_column]
         table = np.column_stack(columns)
+        # the number of each column's metric: only columns of one metric are compared
         metric = np.array([self.settings.metrics.index(chosen) for chosen, _ in number_of_column])
         if self.unit is None:
             return max_t.ColumnPairs.from_table(table, first, second, metric=metric)
@@ -327,7 +341,11 @@ class Significance(shown.Shown, Study):
 
         def sums_by_cluster(rows: Floats) -> Floats:
             """The sum of each column over the rows of each cluster, shape (clusters, columns)."""
-            return np.column_stack([intervals.by_unit(column, cluster)[0] for column in rows.T])
+            sums = []
+            for column in rows.T:
+                total, _ = intervals.by_unit(column, cluster)
+                sums.append(total)
+            return np.column_stack(sums)
 
         return max_t.ColumnPairs.from_table(
             table, first, second, metric=metric, add_up=sums_by_cluster
@@ -342,18 +360,19 @@ class Significance(shown.Shown, Study):
         p: dict[SystemPair, float] = {}
         if self.has_many_units:
             return p
-        pairs_at_once = max(1, DIFFERENCES // max(len(self.data), 1))
+        # so many that their differences, one per row at most, fit into memory
+        pairs_at_once = max(1, HELD_DIFFERENCES // max(len(self.data), 1))
         with progress("resampling", len(self.pairs), "pairs") as draw:
             for start in range(0, len(self.pairs), pairs_at_once):
                 draw(start)
                 pairs = self.pairs[start : start + pairs_at_once]
                 differences = [self.unit_differences(pair, chosen) for pair in pairs]
-                p |= zip(pairs, self._bootstrap(differences), strict=True)
+                p |= zip(pairs, self._bootstrap_p_values(differences), strict=True)
         return p
 
-    def _bootstrap(self, differences: list["UnitDifferences"]) -> list[float]:
-        """The p-values of the bootstrap test of several pairs; those with as many units share the
-        samples. differences: of each pair.
+    def _bootstrap_p_values(self, differences: list["UnitDifferences"]) -> list[float]:
+        """The p-value of the bootstrap test of the mean difference of each pair. Pairs with as many
+        units share the samples, which are then drawn once. differences: those of each pair.
         """
         # For each pair a table with a row per unit. Without clusters it has one column, the unit's
         # difference. Clusters may differ in size, so that theirs has two columns: the sum of the
@@ -366,13 +385,20 @@ class Significance(shown.Shown, Study):
             else:
                 columns = [differences_of_pair.total, differences_of_pair.rows]
                 tables.append(np.column_stack(columns))
-        sums_of_samples = resampled_each(tables, rng=lambda: self.rng(5), resamples=RESAMPLES)
-        rng = self.rng(5)  # required below, but without effect: the samples have been drawn
+        # the column sums of the samples of each table
+        sums_of_samples = resampled_each(
+            tables, rng=lambda: self.rng(BOOTSTRAP_SAMPLES), resamples=RESAMPLES
+        )
         p_values = []
         for table, sums in zip(tables, sums_of_samples, strict=True):
+            unit_sums = table[:, 0]
             counts = None if self.unit is None else table[:, 1]
             test = significance.paired_bootstrap(
-                table[:, 0], counts, sums=sums, rng=rng, resamples=RESAMPLES
+                unit_sums,
+                counts,
+                sums=sums,
+                rng=self.rng(BOOTSTRAP_SAMPLES),  # required, but unused: the samples are drawn
+                resamples=RESAMPLES,
             )
             p_values.append(test.p_value)
         return p_values
@@ -392,9 +418,11 @@ class Significance(shown.Shown, Study):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if column_names.comparable(self.unit_name) in usual("folds")["columns"]:
+        nouns_of_folds = usual("folds")["columns"]  # in the spelling of `comparable`
+        if column_names.comparable(self.unit_name) in nouns_of_folds:
             return self.unit_name
-        if self.unit is not None or self.data.id is None:  # ids of rows of clusters, or no ids
+        # with clusters (`unit`) the ids name rows, not units
+        if self.unit is not None or self.data.id is None:
             return ""
         names = pa.array(self.data.id, pa.string())
         all_are_splits = pc.all(pc.match_substring_regex(names, SPLIT)).as_py()
@@ -481,10 +509,11 @@ class Significance(shown.Shown, Study):
         comparison = super().compare(chosen, pair, member)
         if self.p.looks == 1:
             return comparison
-        # The limits are computed at the stricter level of a single look (`interval_level`), so that
-        # over all looks together they have the requested level, which the estimate then states.
+        # The limits were computed at the stricter level of a single look (`interval_level`), so
+        # that over all looks together they have the requested level. Only the stated level changes.
         difference = replace(comparison.difference, level=self.settings.level)
-        # two one-sided tests at α = 1 − level are one interval at 1 − 2 α = 2 · level − 1
+        # likewise for the interval of the two one-sided tests of equivalence: two tests at
+        # α = 1 − level are one interval at 1 − 2 α = 2 · level − 1
         equivalence_level = round(2 * self.settings.test_level - 1, 12)
         p = _over_looks(comparison.p_value, self.p.looks)
         return replace(
@@ -526,11 +555,11 @@ class Significance(shown.Shown, Study):
 
     @cached_property
     def families(self) -> list[list[PairTest]]:
-        """A list of one family, all comparisons, which are adjusted together; an empty list without
-        comparisons.
+        """The families of comparisons, whose p-values are adjusted together. Here all pairs on all
+        metrics that have a better direction are one family, so that the list has one element, or
+        none without comparisons.
 
-        In evaluation logs, two systems may share no question on which both have a metric: they are
-        then not compared on this metric.
+        Pairs without a common unit are an error; only those of evaluation logs are left out.
         """
         family = []
         for chosen in self.directed:
@@ -591,7 +620,7 @@ class Significance(shown.Shown, Study):
         difference = row["difference"]
         distances = np.abs(np.array([row["low"], row["high"]]) - difference)
         to_limits = max(distances[np.isfinite(distances)].tolist(), default=0.0)
-        # so wide that both limits and 0 lie within the curve
+        # so wide that both limits and 0 lie within the curve; 1 if no unit differs
         reach = max(1.6 * to_limits, 1.2 * abs(difference)) or 1.0
         theta = difference + np.linspace(-reach, reach, points)
         return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
@@ -644,16 +673,19 @@ class Significance(shown.Shown, Study):
         more, and normal draws with the same variance for very many. Shape (draws,).
         """
         differences = self.unit_differences(self.opponents, self.primary)
-        total = differences.total
-        n = float(differences.rows.sum())
+        total = differences.total  # of the rows of each unit
+        n_rows = float(differences.rows.sum())
+        rng = self.rng(NULL_DRAWS)
         if self.has_many_units:
-            return self.rng(4).normal(0.0, np.sqrt(total @ total) / n, DRAWN)
+            # the variance of Σ ± total over random signs is Σ total²
+            return rng.normal(0.0, np.sqrt(total @ total) / n_rows, DRAWN)
         if self.every_sign_vector:
             sums = signflip.enumerated(total)  # only those with + for the first unit
-            return np.concatenate([sums, -sums]) / n  # with −, each is the negative of one of them
+            with_both_signs = np.concatenate([sums, -sums])  # − gives the negatives of those with +
+            return with_both_signs / n_rows
         # for a table of differences (units, columns), of which there is one column
-        sums_of_columns = signflip.joint_draws(total[:, None], rng=self.rng(4), draws=DRAWN)
-        return np.asarray(sums_of_columns[0] / n)
+        sums_of_columns = signflip.joint_draws(total[:, None], rng=rng, draws=DRAWN)
+        return np.asarray(sums_of_columns[0] / n_rows)
 
     def each_difference(self) -> dict[str, list[Any]]:
         """The differences of the headline, smallest first, as the JSON has them: `units` (names)
@@ -676,9 +708,13 @@ class Significance(shown.Shown, Study):
         """
         if self.has_many_units:
             observed = self.paired(self.primary, self.opponents)
-            # a mean of m is tested as a mean of 0 of the differences less m
-            tests = [replace(observed, value=observed.value - mean) for mean in means]
-            return np.array([self.asked_p(test.p_value, test.tails) for test in tests])
+            p_of_means = []
+            for null_mean in means:
+                # The t-test of a mean of 0, of the differences less the null mean. Its standard
+                # error is the same, so that only the value is replaced.
+                test = replace(observed, value=observed.value - null_mean)
+                p_of_means.append(self.asked_p(test.p_value, test.tails))
+            return np.array(p_of_means)
         differences = self.unit_differences(self.opponents, self.primary)
         rng = self.rng(RandomStream.COMPARISONS)  # as the tests of the study
         # for each draw of signs, the range of null means under which it is as extreme as the data
@@ -687,9 +723,10 @@ class Significance(shown.Shown, Study):
         weight_of_ties = signflip.HALF if self.mid_p else 1.0
         difference = float(self.headline.iloc[0]["difference"])
         p = np.empty(len(means))
-        for i, mean in enumerate(means.tolist()):
-            two_sided = ranges.share(mean, weight_of_ties)
-            p[i] = self.asked_p(two_sided, Tails.symmetric(two_sided, difference - mean))
+        for i, null_mean in enumerate(means.tolist()):
+            # the share of draws that are as extreme as the data under this null mean
+            two_sided = ranges.share(null_mean, weight_of_ties)
+            p[i] = self.asked_p(two_sided, Tails.symmetric(two_sided, difference - null_mean))
         return p
 
     @property
@@ -699,22 +736,23 @@ class Significance(shown.Shown, Study):
         return float(self.p_of(np.array([observed]))[0])
 
     def clusters(self) -> list[PossibleCluster]:
-        """The columns that may name clusters of units: if the units with the same value are taken
-        as one cluster, the standard error of the headline is more than `WIDER` times as large.
-        Empty for a ratio of sums, folds and fixed questions.
+        """The columns of texts that may name clusters: if the rows with the same text are taken as
+        one cluster, the standard error of the headline's mean difference is more than `WIDER` times
+        that by the study's units. Empty if the headline is no mean over a sample of units: for a
+        ratio of sums, folds and fixed questions.
         """
         if not self.can_flip_signs:
             return []
         rows = self._row_differences(self.primary, self.opponents)
         unit = None if self.unit is None else self.unit[rows.in_both]
-        plain_error = _error(rows.values, unit)
+        error_by_unit = _standard_error(rows.values, unit)
         columns = []
         for name, texts in self.data.texts.items():
             cluster = texts[rows.in_both].astype(str)
             n_clusters = np.unique(cluster).size
             has_clusters = 1 < n_clusters < rows.values.size  # several, some of several rows
-            if plain_error > 0 and has_clusters:
-                factor = _error(rows.values, cluster) / plain_error
+            if error_by_unit > 0 and has_clusters:
+                factor = _standard_error(rows.values, cluster) / error_by_unit
                 if factor > WIDER:
                     columns.append(PossibleCluster(name, n_clusters, factor))
         return columns
@@ -734,7 +772,7 @@ def _over_looks(p: float, looks: int) -> float:
     return float(min(bonferroni, max(p, rate)))
 
 
-def _error(differences: Floats, unit: np.ndarray | None) -> float:
+def _standard_error(differences: Floats, unit: np.ndarray | None) -> float:
     """The standard error of the mean of some differences. unit: that of each, which varies as a
     whole; None if each difference is a unit.
     """
@@ -788,7 +826,7 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
     """The p-values of one metric by every other test, a row for each pair. They answer the
     question of the study, one- or two-sided. "bh" is NaN: `other_tests` computes it from all rows.
 
-    The sign test of a pair without any difference has the p-value 1.
+    The sign test leaves out units without a difference; if all are, its p-value is 1.
     """
     alternative = study.settings.alternative
     # Tukey's test has no one-sided form, as the studentised range has no direction
@@ -802,7 +840,7 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
             sorted_means = np.sort(differences.means)
             by_t = study.paired(chosen, pair)
             p_bootstrap = bootstrap.get(pair, np.nan)
-            if by_t.exact_error == 0:  # no unit differs: both tails are 1, as for t
+            if by_t.exact_error == 0:  # no unit differs: both tails are 1, as those of t
                 tails_of_bootstrap = by_t.tails
             else:
                 tails_of_bootstrap = Tails.symmetric(p_bootstrap, by_t.value)
@@ -819,6 +857,7 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
             }
             if np.any(sorted_means != 0):
                 sign_test = proportions.sign_test(sorted_means)
+                # the level is that of an interval, which is not used
                 row["sign"] = sign_test.answering(alternative, level=0.95).p_value
             rows.append(row)
     return rows
@@ -931,6 +970,7 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
     if not study.can_flip_signs:
         return {}
     draws = study.null_draws()
+    # equal bars around 0, so that the draws and the observed difference lie within
     edges = plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
     draws_in_bar, _ = np.histogram(draws, edges)
     return {"low": edges[:-1], "high": edges[1:], "share": draws_in_bar / draws.size}
@@ -1015,10 +1055,11 @@ def other_means(study: Significance) -> HeadlineMeans | None:
     or include units that only one system has.
     """
     first, second = (study.estimate(study.primary, name).value for name in study.opponents)
-    of_differences = study.distribution().mean
+    between = first - second
+    distribution = study.distribution()  # of the headline's differences, one per common unit
     rounding = CLOSE * max(abs(first), abs(second))
-    if abs(of_differences - (first - second)) > rounding:
-        return HeadlineMeans(of_differences, first - second)
+    if abs(distribution.mean - between) > rounding:
+        return HeadlineMeans(of_differences=distribution.mean, between=between)
     return None
 
 
@@ -1076,14 +1117,17 @@ def disagreements(study: Significance) -> Disagreements | None:
     is_significant = joined["p"] < alpha(study)
     disagree = {}  # by test, a mask of the comparisons
     for name in ("t", *RANK_TESTS):
-        # adjusted over all interim analyses, as the reported p-value is
+        # valid over all interim analyses together, as the reported p-value is
         p = study.over_looks(joined[name].to_numpy(float))
         joined[name] = p
         disagree[name] = (p < alpha(study)) != is_significant
     is_known = joined["p"].notna() & joined["t"].notna()  # NaN < α would count as not significant
-    by_rank = {name: int(disagree[name].sum()) for name in RANK_TESTS if disagree[name].any()}
-    by_t = joined[is_known & disagree["t"]]
-    return Disagreements(int(is_known.sum()), by_t, by_rank, len(joined))
+    return Disagreements(
+        n_compared_with_t=int(is_known.sum()),
+        by_t=joined[is_known & disagree["t"]],
+        by_rank={name: int(disagree[name].sum()) for name in RANK_TESTS if disagree[name].any()},
+        n=len(joined),
+    )
 
 
 class MarginTests(NamedTuple):

@@ -63,8 +63,8 @@ def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | Non
     if plan == UNKNOWN:
         return NOT_MADE
     words = "equal arms"
-    broken = BROKEN_WITHOUT_PLAN
-    shares = None
+    broken = BROKEN_WITHOUT_PLAN  # the p below which no result counts
+    shares = None  # equal ones
     if isinstance(plan, Mapping):
         stated = written({arm: f"{share:g}" for arm, share in plan.items()})
         words = f"the planned shares {stated}"
@@ -72,17 +72,18 @@ def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | Non
         shares = [plan[arm] for arm in sizes]
     p = experiments.sample_ratio(list(sizes.values()), shares)
     users = " and ".join(f"{arm} {size:,}" for arm, size in sizes.items())
+    # the message of the check if p is below `broken`
     reason = obstacle("assignment", sizes=users, plan=words, p=p_value(p))
-    return check(p, BROKEN, broken, words, reason)
+    return check(p, warning=BROKEN, broken=broken, words=words, reason=reason)
 
 
 def balance(column: str, values: Mapping[str, Floats]) -> Check:
-    """Check the means of a covariate from before the experiment by analysis of variance. column:
-    the name of the covariate. values: of the users of each arm.
+    """Check by analysis of variance that the arms have the same mean of a covariate from before the
+    experiment. column: the name of the covariate. values: those of the users, by arm.
 
-    One variance for all arms, which random assignment makes equal: of skewed values in arms of
-    unequal size Welch's test alarms up to 9 times as often as its level says. p is NaN if no value
-    differs, or there are no more users than arms.
+    The arms have one variance, as users are assigned at random. Welch's test, with a variance per
+    arm, rejects up to 9 times as often as its level says if values are skewed and arms unequal in
+    size. p is NaN if no value differs, or there are no more users than arms.
 
     >>> found = balance("past", {"a": np.array([1.0, 2.0]), "b": np.array([2.0, 4.0])})
     >>> found.words, round(found.p, 4)
@@ -96,11 +97,13 @@ def balance(column: str, values: Mapping[str, Floats]) -> Check:
     squares_in_arms = sum(arm.deviations @ arm.deviations for arm in arms.values())
     freedom_of_means = len(arms) - 1
     freedom_in_arms = len(deviations) - len(arms)
-    # a large F is a small share of the squares in the arms, which has a beta distribution
-    share = ratio(squares_in_arms, total_squares)
-    p = float(betainc(freedom_in_arms / 2, freedom_of_means / 2, share))
+    # The F test, whose F is large if the share of the squares that lies within the arms is small.
+    # With equal means this share has a beta distribution.
+    share_in_arms = ratio(squares_in_arms, total_squares)
+    p = float(betainc(freedom_in_arms / 2, freedom_of_means / 2, share_in_arms))
     means = " and ".join(
         f"{values_of_arm.mean:,.5g} in {arm}" for arm, values_of_arm in arms.items()
     )
+    # the message of the check if p is so small that no result counts
     reason = obstacle("covariate", column=column, means=means, p=p_value(p))
-    return check(p, UNBALANCED, BROKEN_WITHOUT_PLAN, means, reason)
+    return check(p, warning=UNBALANCED, broken=BROKEN_WITHOUT_PLAN, words=means, reason=reason)

@@ -209,7 +209,7 @@ def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
     that score; value, the distance.
     """
     for name, table in tables.items():
-        index, _ = influence.widest_gap(table)
+        index = influence.widest_gap(table).threshold_index
         # `tp` and `fp` count the rows at or above the threshold: the others are below
         positive = 1 - float(ratio(table.tp[index], table.positives))
         negative = 1 - float(ratio(table.fp[index], table.negatives))

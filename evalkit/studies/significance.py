@@ -17,6 +17,7 @@ from evalkit.arrays import Bools, Floats, Ints, ParameterError, codes, ratio
 from evalkit.caching import cached
 from evalkit.catalogue import kinds, lookup
 from evalkit.catalogue.lookup import MetricAtK
+from evalkit.catalogue.metric import Metric
 from evalkit.drawing.shown import Shown
 from evalkit.limits import USUAL, Limits
 from evalkit.metrics.draws import Draws
@@ -108,7 +109,7 @@ def values_of_lists(parts: Sequence[InputPart], p: reports.SignificanceParameter
     their judgements are named by the parameter `qrels`. If the parameter `unit` names a column,
     such as the user, queries lie in clusters by its values.
     """
-    parameters = {name: getattr(p, name) for name in LIST_PARAMETERS}
+    parameters = {name: getattr(p, name) for name in LIST_PARAMETERS}  # those of both reports
     lists = ranking.read(list(parts), p.qrels, **parameters)
     runs = lists.runs
     data = UnitValues(
@@ -117,9 +118,9 @@ def values_of_lists(parts: Sequence[InputPart], p: reports.SignificanceParameter
         values=lists.per_query,
         columns=runs.columns,
         sources=runs.sources,
-        accounts=runs.accounts,
+        accounts=runs.accounts,  # of each system, how its ranked rows were used
     )
-    if lists.unit is not None:
+    if lists.unit is not None:  # the cluster of each query
         data = data.in_clusters(lists.unit)
     return ListValues(data, lists.settings.metrics)
 
@@ -147,6 +148,20 @@ class TrialCounts(NamedTuple):
     trials: int
 
 
+def _share_metric(column: str) -> Metric:
+    """The share of successes. A name of their column that the catalogue knows, such as errors,
+    tells which values are better; else high ones are.
+    """
+    return replace(
+        lookup.named(SHARE, lookup.direction(column) or "high"),
+        # a proportion that is never computed from rows: the input has the totals of each system
+        kind=kinds.Proportion(lookup.not_computed),
+        formula="successes / trials",
+        undefined="there is no trial",
+        equals="statsmodels proportion_confint",
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Shares(Shown, Study):
     """The study of shares of successes. A null share is a further system, known exactly, and the
@@ -170,23 +185,14 @@ class Shares(Shown, Study):
         if p.null is not None and p.baseline:
             rule = "with null every system is compared with the null share"
             raise ParameterError(f"baseline: {rule}; set only one of the two")
-        # in `lower_is_better` the user may call the metric by its column, successes
+        # the metric is the share of successes; in `lower_is_better` the user may name the column
         metric_names = {"successes": SHARE}
         lower = tuple(metric_names.get(name, name) for name in p.lower_is_better)
         p = replace(p, lower_is_better=lower)
-        # a name of the column that the catalogue knows, such as errors, tells the better direction
-        best = lookup.direction(data.columns["successes"]) or "high"
-        metric = replace(
-            lookup.named(SHARE, best),
-            # `measure` has the totals of each system; there are no rows to compute the metric from
-            kind=kinds.Proportion(lookup.not_computed),
-            formula="successes / trials",
-            undefined="there is no trial",
-            equals="statsmodels proportion_confint",
-        )
+        metric = _share_metric(data.columns["successes"])
         systems = data.systems
         if p.null is not None:
-            null_system = cls.label(p.null)
+            null_system = cls.label(p.null)  # its name among the systems
             systems += (null_system,)
             p = replace(p, baseline=null_system)
         return cls(
@@ -231,7 +237,14 @@ class Shares(Shown, Study):
             return statistic.SuccessShare(chosen, successes, trials)
         assert self.null is not None  # the only system that was not observed
         n = int(self.data.trials.max())  # it has no trials: the most that an observed system has
-        share = intervals.Estimate(self.null, np.nan, np.nan, self.settings.level, n, methods.GIVEN)
+        share = intervals.Estimate(
+            value=self.null,
+            low=np.nan,
+            high=np.nan,
+            level=self.settings.level,
+            n=n,
+            method=methods.GIVEN,
+        )
         return statistic.KnownValue(chosen, share)
 
     def units_held(self) -> units.Units:
@@ -244,7 +257,7 @@ class Shares(Shown, Study):
             blocks.append(units.block_of_total(name, self.primary, float(successes), float(trials)))
         if self.null is not None:
             blocks.append(units.block_of_total(self.label(self.null), self.primary, self.null))
-        return units.Units(1, blocks)  # one row of totals per system
+        return units.Units(size=1, blocks=blocks)  # one row of totals per system
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """Fisher's exact p, beside the p of the comparison; no column with a null share, because
@@ -282,6 +295,7 @@ class Shares(Shown, Study):
             # p adds up all numbers that are no more probable than the observed one; equal
             # probabilities of both tails may differ by rounding
             in_p = probability <= probability[k == observed] * (1 + 1e-7)
+        # the usual distance of neighbours; the observed number lies further off if it is improbable
         drawn_step = 1
         if len(k) > 1:
             drawn_step = int(np.median(np.diff(k)))
@@ -483,33 +497,48 @@ def mean_by(
     # of each unit: 1 / (tasks · units of its task), 1 / n for the pooled mean
     weight = 1 / (len(units_of_task) * units_of_task[task])
     value = float(weight @ values)
-    if noise is not None:
+    if noise is not None:  # only the draws vary, independently for each unit
         error = float(np.sqrt(weight**2 @ noise[is_defined]))
         return ClaimedMean(
             value, error, n, freedom=np.inf, method=inference.BY_DRAWS, uncorrected=error
         )
-    group: Ints | None = None
+    group: Ints | None = None  # the number of each unit's cluster; None if units vary singly
     if cluster is not None:
         group, _ = codes(cluster[is_defined])
-    if tasks is None or (group is not None and _each_in_one_cluster(task, group)):
-        # one sample of units, or of clusters, which bring their tasks with them; weight · (value −
-        # mean) is the influence of a unit on the mean
-        spread = Spread.from_influence(sum_by_unit(weight * (values - value), group))
-        clusters = int(spread.n)
-        return ClaimedMean(
-            value,
-            spread.error,
-            clusters,
-            freedom=clusters - 1,
-            method="cluster-robust",
-            uncorrected=float(np.sqrt(spread.square)),
-        )
-    # the tasks stay the same: units vary around the mean of their task
+    # one sample of units, or of clusters, which bring their tasks with them
+    is_one_sample = tasks is None or (group is not None and _each_in_one_cluster(task, group))
+    if not is_one_sample:
+        return _macro_mean_of_same_tasks(values, weight, task, group)
+    influence = weight * (values - value)  # of each unit on the mean
+    spread = Spread.from_influence(sum_by_unit(influence, group))
+    clusters = int(spread.n)  # or units
+    return ClaimedMean(
+        value,
+        spread.error,
+        clusters,
+        freedom=clusters - 1,
+        method="cluster-robust",
+        uncorrected=float(np.sqrt(spread.square)),
+    )
+
+
+def _macro_mean_of_same_tasks(
+    values: Floats, weight: Floats, task: Ints, group: Ints | None
+) -> ClaimedMean:
+    """The macro mean of tasks that are the same in each sample, so that units (or clusters) vary
+    around the mean of their task, not around that of all tasks.
+
+    weight: of each unit in the mean. task: the number of each unit's task. group: that of its
+    cluster; None if units vary singly.
+    """
+    value = float(weight @ values)
+    units_of_task = np.bincount(task)
     task_mean = np.bincount(task, values) / units_of_task
     influence = weight * (values - task_mean[task])
     if group is None:  # each task is a stratum of units
         one_task_each = np.ones(len(units_of_task))
         return _of_strata(value, influence, stratum=task, tasks=one_task_each)
+    # a cluster may have units of several tasks, which then lie in one stratum
     strata = _strata_of_shared_clusters(task, group)
     return _of_strata(
         value,
@@ -559,11 +588,9 @@ def _of_strata(
     value: the mean. influence: of each cluster on the mean. stratum: the number of each cluster's
     stratum, from 0. tasks: the number of tasks in each stratum.
 
-    A stratum of one cluster has no variance of its own. Its variance is estimated from the strata
-    of several clusters: as the mean variance of a single cluster, in proportion to the squared
-    share of the tasks that a stratum has. If each stratum has one cluster, the error is NaN. t has
-    Welch and Satterthwaite's degrees of freedom. `uncorrected` is without the factor n / (n − 1)
-    and without the strata of one cluster.
+    A stratum of one cluster has no variance of its own; it is estimated from the strata of several
+    clusters. If there are none of these, the error is NaN. t has Welch and Satterthwaite's degrees
+    of freedom. `uncorrected` is without the factor n / (n − 1) and the strata of one cluster.
     """
     clusters = np.bincount(stratum)  # their number in each stratum
     square = np.bincount(stratum, influence**2)
@@ -571,13 +598,14 @@ def _of_strata(
     has_several = clusters > 1
     n = clusters[has_several]
     variance = square[has_several] * n / (n - 1)  # of each stratum of several clusters
-    # The strata of one cluster add Σ square_share over them times the mean over the others of
-    # n · variance / square_share, as n · variance is the variance of a single cluster with all the
-    # tasks of its stratum. This sum over the other strata raises the variance of each by a factor,
-    # so that the degrees of freedom follow from the raised variances.
+    # With one cluster instead of n a stratum would have n times the variance. Per squared share of
+    # the tasks this is n · variance / square_share; its mean over the strata of several clusters
+    # estimates the same for those of one. Times their squared shares it is their variance. As this
+    # is a sum over the former, each of them can take its part, as a factor of its variance, and the
+    # degrees of freedom follow from the variances with these parts.
     lone_share = float(square_share[~has_several].sum())
-    raised_by = lone_share * ratio(n / square_share[has_several], has_several.sum())
-    variance_of_strata = variance * (1 + raised_by)
+    relative_part = lone_share * ratio(n / square_share[has_several], has_several.sum())
+    variance_of_strata = variance * (1 + relative_part)
     error = uncorrected = np.nan
     if n.size:
         error = float(np.sqrt(variance_of_strata.sum()))
@@ -693,23 +721,13 @@ def claims(study: Significance) -> Iterator[Row]:
 
 
 def _claim(study: Significance, claim: EvaluationClaim) -> Row:
-    """The row of a claim in `claims`, whose docstring names the columns."""
+    """The row of a claim in `claims`, whose docstring names the columns: the words of the claim,
+    then what it says about the leader, about the headline's difference, and about all pairs.
+    """
     level = study.settings.level
     lowest, highest = study.primary.metric.ends
-    alternative = study.settings.alternative  # the question, one-sided or two-sided
-    z = intervals.normal_quantile(alternative.two_sided_level(study.settings.test_level))
-    means = {name: claim.mean(study, name) for name in study.order}
-    n_different = 0  # pairs whose difference exceeds z times its standard error
-    n_different_unpaired = 0  # the same, as if each system had questions of its own
-    for pair in study.pairs:
-        first, second = (means[name] for name in pair)
-        paired = claim.difference(study, pair)
-        unpaired_error = float(np.hypot(first.error, second.error))
-        # `evidence` is the size of a difference in the direction that the question is about
-        unpaired_evidence = alternative.evidence(first.value - second.value)
-        n_different += bool(alternative.evidence(paired.value) > z * paired.error)
-        n_different_unpaired += bool(unpaired_evidence > z * unpaired_error)
-    leader = means[study.leader]
+    leader = claim.mean(study, study.leader)
+    # made: whether it is the claim of the page's own intervals
     of_leader: Row = {"made": claim.made_by(study), "system": study.leader}
     of_leader |= _limits_and_errors("value", leader, leader.interval(level), lowest, highest)
     of_leader["units"] = leader.n
@@ -717,6 +735,8 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     difference = ClaimedMean(np.nan, np.nan, n=0, freedom=np.inf, method=claim.covers)
     if len(study.headline):
         difference = claim.difference(study, study.opponents)
+    # a one-sided question is answered by one limit of a two-sided interval at a lower level
+    alternative = study.settings.alternative
     two_sided = difference.comparison(
         level=alternative.two_sided_level(level), unit=study.unit_name
     )
@@ -726,8 +746,29 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
         "difference", difference, comparison.difference, -widest, widest
     )
     of_difference["p"] = comparison.p_value
-    of_pairs = {"apart": n_different, "unpaired": n_different_unpaired, "pairs": len(study.pairs)}
-    return claim.words | of_leader | of_difference | of_pairs
+    return claim.words | of_leader | of_difference | _different_pairs(study, claim)
+
+
+def _different_pairs(study: Significance, claim: EvaluationClaim) -> Row:
+    """The columns of `claims` about all pairs, without adjustment for their number: apart, in how
+    many the difference exceeds z times its standard error; unpaired, in how many it would, if each
+    system had been tested on other questions; pairs, how many there are.
+    """
+    alternative = study.settings.alternative
+    z = intervals.normal_quantile(alternative.two_sided_level(study.settings.test_level))
+    means = {name: claim.mean(study, name) for name in study.order}
+    n_different = 0
+    n_different_unpaired = 0
+    for pair in study.pairs:
+        first, second = (means[name] for name in pair)
+        paired = claim.difference(study, pair)
+        # independent means: the variance of the difference is the sum of their variances
+        unpaired_error = float(np.hypot(first.error, second.error))
+        # `evidence` is the size of a difference in the direction that the question is about
+        unpaired_evidence = alternative.evidence(first.value - second.value)
+        n_different += bool(alternative.evidence(paired.value) > z * paired.error)
+        n_different_unpaired += bool(unpaired_evidence > z * unpaired_error)
+    return {"apart": n_different, "unpaired": n_different_unpaired, "pairs": len(study.pairs)}
 
 
 def _limits_and_errors(

@@ -14,6 +14,7 @@ from evalkit.studies.out_of_fold import CORRECTED, LEARNER, MODELS, Validation
 from evalkit.studies.study import Row, framed, with_limits
 
 PARTS = 5  # of the test rows of a holdout, on each of which the system is chosen by the others
+PART_DRAWS = 11  # the number of their sequence of random numbers, see `Study.rng`
 
 
 @cached
@@ -36,9 +37,9 @@ def claims(study: Validation) -> Iterator[Row]:
 
 
 def _claim(study: Validation, claim: str) -> Iterator[Row]:
-    """The rows of one claim, `MODELS` or `LEARNER`, with the columns of `claims`: a row for each
-    system that the subject is compared with; none for the learner if fewer than two folds define
-    the metric.
+    """The rows of one claim with the columns of `claims`: a row for each system that the subject is
+    compared with. claim: `MODELS`, about the fitted models, or `LEARNER`, about what fits them; of
+    the latter there are no rows if fewer than two folds define the metric.
     """
     estimate = study.interval_over_rows  # the models are fixed, their test rows are a sample
     if claim == LEARNER:
@@ -48,6 +49,7 @@ def _claim(study: Validation, claim: str) -> Iterator[Row]:
         if not len(by_fold):
             return
         estimate = by_fold.iloc[0].to_dict()
+    # the page's verdicts rest on one of the two claims
     is_deciding = claim == deciding(study)
     of_subject: Row = {"claim": claim, "decides": is_deciding, "system": study.subject}
     of_subject |= {name: estimate[name] for name in ("value", "low", "high", "n", "unit", "method")}
@@ -119,8 +121,10 @@ def winner(study: Validation) -> Iterator[Row]:
         return
     metric = study.primary.metric
     choices = [_choice(study, fold, names) for fold in _selection_folds(study)]
+    # in each fold the value of the system chosen without the fold, and that of the winner
     chosen = np.array([choice.value for choice in choices])
-    differences: Floats = np.array([choice.winner_value for choice in choices]) - chosen
+    of_winner = np.array([choice.winner_value for choice in choices])
+    differences: Floats = of_winner - chosen
     defined = np.isfinite(differences)
     if defined.sum() < 2:
         return
@@ -182,7 +186,7 @@ def _selection_folds(study: Validation) -> Iterator[SelectionFold]:
     if study.holdout:
         units = int(unit.max()) + 1
         # whole units are divided at random into parts of about equal size
-        part_of_unit = study.rng(11).permutation(units) % PARTS
+        part_of_unit = study.rng(PART_DRAWS).permutation(units) % PARTS
         part_of_row = part_of_unit[unit]
         tests = [np.flatnonzero(part_of_row == number) for number in range(PARTS)]
     else:

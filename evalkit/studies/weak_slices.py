@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from evalkit.studies.study import Row, Study
 
 FINDING_SHARE = 0.6  # of the units: to find takes more of them than to estimate
+# the numbers of the sequences of random numbers, see `Study.rng`
+UNIT_ORDER = 11
+SEARCH_DRAWS = 12
+REFINING_DRAWS = 13
 MOST_COLUMNS = 40  # whose pairs are searched
 WORSE = "worse"
 COLUMNS = (
@@ -82,15 +86,15 @@ class SearchedMetric:
 
     @cached_property
     def response(self) -> Response:
-        """What is compared between slices: for each row the value of the metric, which is its
-        numerator if the metric is a ratio, or the difference of the values of the two systems; NaN
-        for a row without a value.
+        """What is compared between slices: for each row the metric of the system, or of the first
+        of two systems less that of the second; NaN for a row without a value. The metric is
+        Σ numerator / Σ size over rows, so that a row has a numerator as its value, and a size.
 
         If only slices that are worse are searched (`is_directed`), the sign is changed where high
         values are better, so that a higher value is always worse.
         """
         statistics = [self.study.measure(self.chosen, name) for name in self.systems]
-        # `_metric` has chosen a metric with terms per row, so that none is left out here
+        # `_metric` chose a metric with terms for each row, so that this only tells the type
         terms = [s for s in statistics if isinstance(s, TermStatistic)]
         first = terms[0]
         sums = first.sums
@@ -145,18 +149,24 @@ class SearchedMetric:
             grouped = GroupedMetric(
                 self.study, self.chosen, system, slice_and_rest, reference=1, margin=None
             )
-            values = grouped.values
+            groups = grouped.values
             n = grouped.statistics[0].n
         else:
             # Slice (group 0) and rest (group 1) each have an estimate of the difference of the two
-            # systems, at the level of the study whatever level is asked for. Their errors are
-            # taken as uncorrelated.
+            # systems. Their errors are taken as uncorrelated.
             estimates = [self._difference(mask), self._difference(rest_mask)]
-            correlation = np.eye(2)
-            values = GroupEstimates(lambda group, _: estimates[group], correlation)
+
+            def estimate_of(group: int, _level: float) -> Estimate:
+                """The estimate of a group, at the level of the study: `differences` below is asked
+                for this level, and `values` uses no limits.
+                """
+                return estimates[group]
+
+            groups = GroupEstimates(estimate_of, correlation=np.eye(2))
             n = estimates[0].n
-        value, rest = values.values.tolist()
-        limits = values.differences(level)  # [0, 1]: of the slice less the rest
+        value, rest = groups.values.tolist()
+        # limits of group i less group j at [i, j]
+        limits = groups.differences(level)
         row: Row = {"n": n, "value": value, "rest": rest, "difference": value - rest}
         return row | {"low": float(limits.low[0, 1]), "high": float(limits.high[0, 1])}
 
@@ -194,13 +204,14 @@ class WeakSlices:
 
     @cached_property
     def search(self) -> Search:
-        """All finds, before they are merged."""
-        level = self.study.test_level
+        """The slices of one or two conditions that differ significantly from the rest, adjusted for
+        all that were tested. Finds that another one explains are not merged with it yet.
+        """
         return search(
             self._responses_for_search,
             self._attributes_for_search,
-            level=level,
-            rng=self.study.rng(12),
+            level=self.study.test_level,
+            rng=self.study.rng(SEARCH_DRAWS),
         )
 
     def rows(self) -> Iterator[Row]:
@@ -211,16 +222,19 @@ class WeakSlices:
     def _row(self, find: Find) -> Row:
         """The row of a find, a slice that was found, with the columns `COLUMNS`.
 
-        A find of two conditions first gets a third one if that is significant. The conditions,
-        their adjusted p and the verdict come from the rows on which slices are found.
-        The effect comes from the other rows, because on the former it would be too large: slices
-        were picked for their effect there. The share is that of all rows.
+        The conditions, their adjusted p and the verdict come from the rows on which slices are
+        found. The effect comes from the other rows, because on the former it would be too large:
+        slices were picked for their effect there. The share is that of all rows.
         """
-        searched = self.searched[find.response]
+        searched = self.searched[find.response]  # `find.response` is its number
         response = self._responses_for_search[find.response]
-        level = self.study.test_level
+        # the find itself, or with a third condition if it has two and the third is significant
         refined = refine(
-            find, response, self._attributes_for_search, level=level, rng=self.study.rng(13)
+            find,
+            response,
+            self._attributes_for_search,
+            level=self.study.test_level,
+            rng=self.study.rng(REFINING_DRAWS),
         )
         is_in_slice = member(self.attributes, refined.conditions)
         is_estimating = ~self.finding
@@ -228,6 +242,7 @@ class WeakSlices:
         row |= {"slice": self._label(refined.conditions), "conditions": len(refined.conditions)}
         row |= {"share": float(is_in_slice.mean())}
         row |= searched.effect(is_in_slice & is_estimating, ~is_in_slice & is_estimating)
+        # merged: how many other finds this one explains
         row |= {"adjusted": refined.adjusted_p, "merged": refined.merged}
         return row | {"verdict": searched.verdict(response, is_in_slice[self.finding])}
 
@@ -248,6 +263,7 @@ class WeakSlices:
             for share in SHARES:
                 row: Row = {"metric": searched.chosen.label, "system": searched.name}
                 row |= {"candidates": self.search.candidates, "share": share}
+                # `critical`: the evidence that a find needs, adjusted for all slices tested
                 effect = detectable(response, self.search.critical, share)
                 if effect > searched.largest_effect(share):
                     effect = float("nan")
@@ -272,7 +288,7 @@ def of_study(study: Study) -> WeakSlices:
     # others. Whole units are drawn, so that no unit has rows among both.
     unit = searched[0].response.unit  # the number of each row's unit, from 0
     units = int(unit.max(initial=-1)) + 1  # 0 without rows
-    order = study.rng(11).permutation(units)
+    order = study.rng(UNIT_ORDER).permutation(units)
     is_finding_unit = order < FINDING_SHARE * units
     return WeakSlices(study, searched, _attributes(study), finding=is_finding_unit[unit])
 
