@@ -128,9 +128,9 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         allowed = claim.within or evidence.margin or 0.0
         # the test compares the difference with 0, equivalence and "not worse" with ± the margin
         critical_numbers = [0.0, allowed, -allowed]
-    # The rule can change its result only where the estimate lies one of these distances, in
-    # standard errors, from a critical number: those of the test are normal quantiles, those of the
-    # limits are `stretch` times as large.
+    # The result changes only where the estimate or one of its limits equals a critical number. The
+    # limits lie at these distances, in standard errors: those of the test at normal quantiles, the
+    # others `stretch` times as far.
     quantiles = list(evidence.normal_quantiles.values())
     limit_distances = quantiles + [evidence.stretch * quantile for quantile in quantiles]
     # a model cannot become worse than the worst value of the metric
@@ -144,6 +144,8 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         """The standard error at a true regression; it depends on the true value of the metric."""
         return evidence.error(evidence.expected_estimate + worse_sign * regression)
 
+    # the probability that `fails` is true for normal estimates around a true value, by how much
+    # worse this is than the expected one
     sensitivity = Sensitivity(
         fails=fails,
         expected_estimate=evidence.expected_estimate,
@@ -158,7 +160,8 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
     if not margin > 0:
         return without_margin
     units_needed = math.nan
-    # the factor by which the number of units must grow; NaN if no number is enough
+    # the factor by which the number of units must grow for the rule to fail a regression of the
+    # margin with 80% and an unchanged model with at most 20%; NaN if no number is enough
     growth = sensitivity.growth(margin)
     if not math.isnan(growth):
         units_needed = max(math.ceil(growth * evidence.n), FEWEST)

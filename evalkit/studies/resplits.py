@@ -367,7 +367,8 @@ def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDr
         # inner[i]: for each other fold j the values of the rows of j, by the fit without i and j
         inner: list[list[Floats]] = [[] for _ in range(k)]
         for (first, second), values in zip(pairs, values_by_pair, strict=True):
-            # the test rows of this fit are those of both folds, one after the other
+            # the test rows of this fit are those of both folds, one after the other; for either
+            # fold those of the other one are inner values
             of_first, of_second = np.split(values, [outer[first].size])
             inner[first].append(of_second)
             inner[second].append(of_first)
@@ -439,6 +440,7 @@ def _curve(
             TRAINED: [fit.train for fit in fits if fit.train is not None],
         }
         for name, rows_by_fold in predictions.items():
+            # a metric may be undefined (NaN) on a fold, such as one without positive rows
             values = defined(np.array([metric.value(rows) for rows in rows_by_fold]))
             if values.size:
                 row: Row = {"system": name, "rows": round(np.mean(rows_of_share[share]))}
@@ -522,6 +524,7 @@ def fit_others(
     # name of a way of splitting, or of another part such as the learning curve -> its fits
     fits = _fits_in_time(setting, learner, jobs, seconds)
     points = _points(ways, metric, fits)
+    # the predictions for the test rows of each fit, the same in all `tests` below
     tests_of_folds = _repeated_folds(setting, ways, fits, fold_fits)
     tests_of_holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
     # For a table with groups or times: the mistake of splitting by rows in spite of them. It is
