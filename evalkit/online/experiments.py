@@ -64,23 +64,21 @@ def assignment(user: ArrayLike, arm: ArrayLike, *, arms: Sequence[str]) -> Assig
 
 
 def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLike) -> Assignment:
-    """`assignment` of a long table, in which few users have several rows: ids are compared in
-    these rows only.
+    """The users of a table with a row per user, each with the arm of the experiment; users with
+    rows in several arms are left out and counted as crossed. For a long table: ids are compared
+    only in `repeated_rows`, the ascending numbers of the rows whose user may have others.
 
-    A user with rows in several arms is left out, and counted as crossed.
-
-    arm: of each row. arms: their names. repeated_rows: the numbers, ascending, of all rows whose
-    user has several; rows of other users may be among them. user: the id of the user of each of
-    these rows. Raises RowError for an unknown arm and for a user with several rows in one arm,
-    InputError for an arm without a user of its own.
+    arm: of each row of the table. user: the id of the user of each of `repeated_rows`. Raises
+    RowError for an arm that is not in `arms` and a user with several rows in one arm, InputError
+    for an arm without a user of its own.
     """
     arm_index = _arm_indices(arm, arms)  # of each row of the table
     user_index, names = codes(user)  # of each of `repeated_rows`
-    # the pairs of a user and an arm that occur, as one number each
+    # each user and arm that occur together, as the number user · arms + arm
     user_and_arm = np.unique(user_index * len(arms) + arm_index[repeated_rows])
-    arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)  # how many
-    # `has_one_arm`, `is_first` and `is_repeated` have one value for each of `repeated_rows`
-    has_one_arm = arms_of_user[user_index] == 1
+    n_arms_of_user = np.bincount(user_and_arm // len(arms), minlength=names.size)
+    # a second row of a user in one arm; all masks have an element for each of `repeated_rows`
+    has_one_arm = n_arms_of_user[user_index] == 1
     is_first = np.zeros(len(repeated_rows), dtype=np.bool_)
     _, first_of_user = np.unique(user_index, return_index=True)
     is_first[first_of_user] = True
@@ -91,8 +89,9 @@ def assigned(arm: Coded, arms: Sequence[str], repeated_rows: Ints, user: ArrayLi
         rule = f"must have one row, got {name} again: sum them first"
         raise RowError("user", rule, rows[0], rows.size)
 
+    # without the rows of crossed users
     rows = np.delete(np.arange(len(arm_index)), repeated_rows[~has_one_arm])
-    crossed = int((arms_of_user > 1).sum())
+    crossed = int((n_arms_of_user > 1).sum())
     users_of_arm = np.bincount(arm_index[rows], minlength=len(arms))
     if users_of_arm.min() == 0:
         got = f"got none in {arms[int(users_of_arm.argmin())]}"
@@ -210,11 +209,13 @@ def adjusted(
     first = _arm_with_covariate("treatment", treatment, treatment_before)
     second = _arm_with_covariate("control", control, control_before)
     arms = (first, second)
-    # least squares with a mean for each arm: both are centred
+    # The least-squares slope of the values on the covariate, common to both arms. Deviations are
+    # from the mean of the arm, so that a difference between the arms does not enter the slope.
     product = sum(float(arm.values.deviations @ arm.before.deviations) for arm in arms)
     square = sum(float(arm.before.deviations @ arm.before.deviations) for arm in arms)
     slope = float(np.nan_to_num(ratio(product, square)))  # 0 for a covariate that does not vary
-    # without residuals the covariate determines the values: it was measured with them
+    # If all residuals are 0 up to rounding, the covariate determines the values. It was then not
+    # measured before the experiment, and would remove its effect.
     values = np.concatenate([arm.values.deviations for arm in arms])
     residuals = np.concatenate(
         [arm.values.deviations - slope * arm.before.deviations for arm in arms]
@@ -275,7 +276,7 @@ def stratified(
     strata_of_all = np.concatenate([np.asarray(strata[arm]) for arm in values_by_arm])
     stratum_of_user, names = codes(strata_of_all)
     share = np.bincount(stratum_of_user) / stratum_of_user.size  # of all users, by stratum
-    # the users of the treatment come first
+    # split after the users of the treatment, which come first
     stratum_by_arm = np.split(stratum_of_user, [values_by_arm["treatment"].size])
     arms = []
     for (arm, y), stratum in zip(values_by_arm.items(), stratum_by_arm, strict=True):
@@ -287,12 +288,12 @@ def stratified(
             )
         total = np.bincount(stratum, weights=y, minlength=names.size)
         means = total / users
-        # The arm's value is Σ share · mean over strata. It weights a user by the stratum's share of
-        # all users over its share of the arm (`users` / `y.size`), and the user's deviation from
-        # the mean of the stratum, of which the standard error is computed, by the same.
+        value = float(share @ means)  # the mean of the arm, if its strata had their shares of all
+        # This weights each user by the stratum's share of all users over its share of the arm. The
+        # standard error follows from the deviations from the stratum's mean with these weights.
         weight_by_stratum = share * y.size / users
-        effect = weight_by_stratum[stratum] * minus(y, means[stratum])
-        arms.append(arm_of(float(share @ means), effect))
+        deviation = minus(y, means[stratum])  # y − mean
+        arms.append(arm_of(value, scaled_influence=weight_by_stratum[stratum] * deviation))
     treatment, control = arms
     return difference(treatment, control, level=level, unit=unit, method="post-stratified t")
 

@@ -85,10 +85,11 @@ def people(world: World, users: int, *, rng: np.random.Generator) -> People:
     """
     if users < 2:
         raise ParameterError(f"users must be at least 2, got {users}")
+    # lognormal factors have mean 1, so that the means are those of the world
     sessions = world.sessions * _lognormal(world.spread, users, rng)
     affinity = rng.normal(world.affinity, 1.0, (users, world.candidates))
-    other_hours = world.other_hours * sessions * _lognormal(1.0, users, rng)
-    hours = _lognormal(world.hours_spread, users, rng)
+    other_hours = world.other_hours * sessions * _lognormal(1.0, users, rng)  # of all sessions
+    hours = _lognormal(world.hours_spread, users, rng)  # of one play
     wrapping = np.zeros(affinity.shape)
     if world.bait:
         wrapping = rng.normal(0.0, world.bait, affinity.shape)
@@ -133,18 +134,20 @@ def ranking(
 
 
 def in_turns(world: World, who: People, noise: float, *, rng: np.random.Generator) -> Ints:
-    """The lists of a diverse ranker, shape (users, k): the best item of each kind, most wanted kind
-    first, then the second best of each, and so on. noise: as in `ranking`.
+    """The lists of a diverse ranker, shape (users, k): the best item of each kind, the kind that
+    the user wants most first, then the second best of each, and so on. noise: the standard
+    deviation of the error with which the ranker knows a user's affinity to an item.
     """
-    guess = who.affinity + rng.normal(0.0, noise, who.p_play.shape)
-    turn_of_kind = _places(who.kind_shares)  # the most wanted kind of a user has turn 0
-    place = np.empty(guess.shape)  # of each candidate if all were listed, 0 for the first
+    guess = who.affinity + rng.normal(0.0, noise, who.affinity.shape)  # (users, candidates)
+    turn_of_kind = _places(who.kind_shares)  # (users, kinds): 0 for the kind wanted most
+    place = np.empty(guess.shape)  # of each candidate in a list of all, 0 for the first
     for kind in range(world.kinds):
         is_of_kind = who.kind == kind
-        # in round 0 each kind gives its best item, in round 1 its second best
-        rounds = _places(guess[:, is_of_kind])
-        place[:, is_of_kind] = world.kinds * rounds + turn_of_kind[:, [kind]]
-    return _best(-place, world.k)  # the first places are the smallest numbers
+        # round 0 has the best item of each kind, round 1 the second best; a round has as many
+        # places as there are kinds
+        round_of_item = _places(guess[:, is_of_kind])
+        place[:, is_of_kind] = world.kinds * round_of_item + turn_of_kind[:, [kind]]
+    return _best(-place, world.k)  # the k smallest places
 
 
 def _places(values: Floats) -> Ints:
@@ -158,17 +161,18 @@ def _best(guess: Floats, k: int) -> Ints:
 
 
 def expected(world: World, who: People, lists: Ints) -> dict[str, Floats]:
-    """Each user's expected any_play, plays, hours and streaming with these lists, without the noise
-    of sessions. lists: candidates, shape (users, k).
+    """Each user's expected metrics in one period, if they see these lists: the probability of
+    any_play, plays, hours (of these plays) and streaming (hours in all), each of shape (users,).
+    They are computed, and not drawn. lists: the candidates at each position, shape (users, k).
     """
     plays_per_session = _plays_per_session(world, who, lists, world.leave)
-    # The probability that the first play of a session is at each position. If a play always ends
-    # the session, its first play is its only one, so that these are the expected plays.
+    # The probability that the first play of a session is at each position. A session where every
+    # play is the last has only a first play, so that it equals the expected plays of such a
+    # session; up to its first play any other session is the same.
     first_plays = plays_per_session
     if world.leave != 1:
-        # up to its first play, any session is like one that a play ends
         first_plays = _plays_per_session(world, who, lists, leave=1.0)
-    # the number of sessions is Poisson, and so is the number of sessions with a play
+    # the number of sessions is Poisson, and so is that of sessions with a play: P(0) = exp(−mean)
     sessions_with_play = who.sessions * first_plays.sum(axis=1)
     any_play = 1 - np.exp(-sessions_with_play)
     plays = who.sessions[:, None] * plays_per_session
@@ -306,24 +310,28 @@ def duel(
 def _duel_block(
     world: World, users: int, noise: tuple[float, float], *, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """The rows of `duel` for some users, who are simulated at once. users: their number. noise: of
-    the first ranker, a, and of the second, b.
+    """Simulate some users, each in an interleaving of two rankers and with each ranker alone: a row
+    per user with the columns of `duel`. They fit in memory at once. users: their number. noise: of
+    the first ranker, a, and of the second, b; see `ranking`.
     """
     who = people(world, users, rng=rng)
-    rankings = np.stack([ranking(world, who, sd, rng=rng) for sd in noise])
-    first, second = preference(world, who, rankings, rng=rng).T
-    share = ratio(second, first + second)
+    lists_a, lists_b = (ranking(world, who, sd, rng=rng) for sd in noise)
+    # each user's plays credited to either ranker, if they see a list that both drafted
+    credited = preference(world, who, np.stack([lists_a, lists_b]), rng=rng)
+    plays_a = credited[:, 0]
+    plays_b = credited[:, 1]
+    share_b = ratio(plays_b, plays_a + plays_b)  # NaN for a user without plays, who prefers none
     columns = {
-        "share": np.nan_to_num(share, nan=0.5) - 0.5,
-        "win": np.sign(second - first) / 2,
+        "share": np.nan_to_num(share_b, nan=0.5) - 0.5,
+        "win": np.sign(plays_b - plays_a) / 2,  # 1/2 if b has more plays, −1/2 if a has
     }
-    truth_a = expected(world, who, rankings[0])
-    truth_b = expected(world, who, rankings[1])
     # in the period before the experiment all users have the first ranker
-    for arm, lists in {"a": rankings[0], "b": rankings[1], "before": rankings[0]}.items():
+    for arm, lists in {"a": lists_a, "b": lists_b, "before": lists_a}.items():
         metrics = observed(world, who, lists, rng=rng)
         columns |= {f"{name}_{arm}": values for name, values in metrics.items()}
-    columns |= {f"{name}_effect": truth_b[name] - truth_a[name] for name in truth_a}
+    expected_a = expected(world, who, lists_a)
+    expected_b = expected(world, who, lists_b)
+    columns |= {f"{name}_effect": expected_b[name] - expected_a[name] for name in expected_a}
     return pd.DataFrame(columns)
 
 
@@ -338,7 +346,7 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for name in ("win", "share"):
-        # 1/2 is subtracted in both columns, so that the mean over users is the effect
+        # both are 0 for no preference, so that their mean over N users is the effect
         column = outcome[name]
         rows.append(
             {"design": f"interleaving, {name}", "effect": column.mean(), "sd": column.std()}
@@ -351,19 +359,16 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
         arms = [outcome[f"{metric}_{arm}"] for arm in "ab"]
         before = outcome[f"{metric}_before"]
         variances = [arm.var() for arm in arms]
-        # With N/2 users in each arm the difference of means has variance 2 (var a + var b) / N.
+        # with N/2 users in each arm the difference of means has variance 2 (var a + var b) / N
         sd = np.sqrt(2 * sum(variances))
         rows.append({"design": f"A/B, {metric}", "effect": effect, "sd": sd})
-        # CUPED leaves of each variance the share 1 - r² that the covariate does not explain.
-        explained_shares = [correlation(arm, before) ** 2 for arm in arms]
-        unexplained = [
-            variance * (1 - share)
-            for variance, share in zip(variances, explained_shares, strict=True)
-        ]
+        # CUPED leaves of each variance the share 1 − r², with the correlation r of the metric and
+        # the covariate
+        unexplained = [arm.var() * (1 - correlation(arm, before) ** 2) for arm in arms]
         sd = np.sqrt(2 * sum(unexplained))
         rows.append({"design": f"A/B, {metric}, CUPED", "effect": effect, "sd": sd})
     table = pd.DataFrame(rows)
-    # effect = factor × standard error = factor × sd / √N, solved for N
+    # the effect must be a factor times its standard error: effect = factor · sd / √N, solved for N
     z = NormalDist().inv_cdf
     factors = {
         "agree_95": z(0.95),
@@ -391,8 +396,8 @@ def sign_error(effect: float, sd: float, users: ArrayLike) -> Floats:
 def families(
     world: World, users: int, *, rng: np.random.Generator, noise: float = 1.6
 ) -> pd.DataFrame:
-    """Rankers of three families against one by affinity with this noise: where preference and A/B
-    lift disagree.
+    """Compare rankers of three families with the ranker in production, which ranks by affinity,
+    known up to `noise`; it shows where an interleaving and an A/B test disagree.
 
     One row per ranker: family, ranker, share (mean over users of the share of plays credited to it,
     less 1/2), share_hours (the same for hours), and the true relative lifts of plays and hours. All
@@ -400,11 +405,11 @@ def families(
     """
     who = people(world, users, rng=rng)
     production = ranking(world, who, noise, rng=rng)
-    base = expected(world, who, production)
-    rankers = {}  # (family, ranker) -> its lists
+    truth_of_production = expected(world, who, production)
+    rankers = {}  # (family, ranker) -> its lists, shape (users, k)
     for sd in (1.2, 1.4, 1.8, 2.0):
         rankers["affinity", f"noise {sd:g}"] = ranking(world, who, sd, rng=rng)
-    for pull in (0.5, 1.0, 2.0):
+    for pull in (0.5, 1.0, 2.0):  # how much it prefers items that only look good
         lists = ranking(world, who, noise, rng=rng, pull=pull)
         rankers["click-bait", f"pull {pull:g}"] = lists
     rankers["diverse", "in turns"] = in_turns(world, who, noise, rng=rng)
@@ -414,7 +419,7 @@ def families(
         truth = expected(world, who, lists)
         row = {"family": family, "ranker": ranker} | shares
         for metric in ("plays", "hours"):
-            row[metric] = truth[metric].mean() / base[metric].mean() - 1
+            row[metric] = truth[metric].mean() / truth_of_production[metric].mean() - 1
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -428,14 +433,16 @@ def _credited_shares(
     Each is a mean over the users with plays, less 1/2, so that 0 is no preference. rankings: the
     lists of both rankers, shape (2, users, items).
     """
-    drafted = team_draft(rankings, world.k, rng=rng)  # which item each position has, and from whom
+    # the item at each position of a user's list, and the ranker that it comes from
+    drafted = team_draft(rankings, world.k, rng=rng)
     plays = sessions_played(world, who, drafted.item, rng=rng)
     # The hours of a play fall with its wrapping, as in `_metrics`. They are in units of the user's
     # hours per play, which cancel in a share.
     hours = plays * np.exp(-np.take_along_axis(who.wrapping, drafted.item, axis=1))
     shares = {}
     for name, amount in {"share": plays, "share_hours": hours}.items():
-        credit_of_second = credit(drafted, amount)[:, 1]
+        credited = credit(drafted, amount)  # shape (users, 2): the sum over each ranker's items
+        credit_of_second = credited[:, 1]
         share = ratio(credit_of_second, amount.sum(axis=1))
         shares[name] = float(np.nanmean(share)) - 0.5
     return shares
@@ -464,7 +471,7 @@ def tournament(
     rows = []
     for noise in np.asarray(noises, dtype=np.float64):
         outcome = duel(world, users, rng=rng, noise=(production, float(noise)))
-        mean = outcome.mean()
+        mean = outcome.mean()  # of each column, over the users
         design = users_needed(outcome).set_index("design")
         row = {
             "noise": noise,
@@ -545,16 +552,16 @@ def two_stage(
     survivors = np.asarray(keep, dtype=np.int64).tolist()
     if survivors and not 1 <= min(survivors) <= max(survivors) <= m:
         raise ParameterError(f"keep must be 1 to {m}, got {survivors}")
-    # estimates of both stages for each ranker, in `repeats` simulated experiments: shape
-    # (repeats, rankers)
+    # what both stages measure for each ranker, in `repeats` experiments: shape (repeats, rankers)
     share_error = share_sd / np.sqrt(users_interleaved)
-    interleaved = share + rng.normal(size=(repeats, m)) * share_error
-    # The variance of the difference between two arms of N/2 users is sd² / N, that of one arm half
-    # as large. With N = 2 users_arm the variance of one arm is sd² / (4 users_arm). The error of
-    # production is left out: it is the same for all rankers, and so does not change the winner.
-    plays_error = plays_sd / 2 / np.sqrt(users_arm)
-    plays_in_test = plays + rng.normal(size=(repeats, m)) * plays_error
-    place = _places(interleaved)  # 0 for the ranker with the largest share
+    measured_share = share + rng.normal(size=(repeats, m)) * share_error
+    # `plays_sd` is that of a test with N users in two arms: the variance of the difference is
+    # sd² / N. Here N = 2 users_arm, and each arm brings half of it: sd² / (4 users_arm). Only the
+    # ranker's own arm counts: the error of production is the same for all rankers, and does not
+    # change which one wins.
+    plays_error = plays_sd / (2 * np.sqrt(users_arm))
+    measured_plays = plays + rng.normal(size=(repeats, m)) * plays_error
+    place = _places(measured_share)  # in each experiment; 0 for the ranker with the largest share
     designs = list[StageDesign]()
     for n in survivors:
         users = m * users_interleaved + (n + 1) * users_arm
@@ -562,9 +569,9 @@ def two_stage(
     designs.append(StageDesign("A/B in parallel", tested=m, users=(m + 1) * users_arm))
     rows = []
     for design in designs:
+        # of the rankers that are A/B tested, the one with the most plays in each experiment
         is_tested = place < design.tested
-        # of the rankers that are tested, the one with the most plays in each experiment
-        winner = np.argmax(np.where(is_tested, plays_in_test, -np.inf), axis=1)
+        winner = np.argmax(np.where(is_tested, measured_plays, -np.inf), axis=1)
         row = {"design": design.name, "keep": design.tested, "users": design.users}
         row["best_wins"] = (winner == np.argmax(plays)).mean()
         row["chosen"] = plays[winner].mean() / plays.max()

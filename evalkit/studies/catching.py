@@ -54,16 +54,15 @@ class Evidence:
         return {level: normal_quantile(level) for level in levels}
 
     def of_sample(self, estimate: float, error: float) -> Comparison:
-        """The comparison that another sample would give, as far as rules of a policy need it: with
-        its limits, and with p as 0 or 1 if its test rejects or does not. Other fields are those of
-        this evidence, or empty.
-
-        estimate, error: the difference or value in the other sample, and its standard error.
+        """The comparison that a new sample with this estimate (a difference or a value) and this
+        standard error would give. A rule of a policy reads only whether the test rejects, so that p
+        is 0 if it does and else 1, and the limits; texts such as the method are empty.
         """
 
         def interval(limits_level: float) -> Estimate:
-            """The estimate with limits at this level: normal limits, but `stretch` times as far
-            from the estimate. limits_level: one of the levels of `normal_quantiles`.
+            """The estimate with two-sided limits: quantile · standard error away from it if they
+            are normal, and `stretch` times as far if the study has wider ones. limits_level: one
+            for which `normal_quantiles` has the quantile.
             """
             distance = self.stretch * self.normal_quantiles[limits_level] * error
             return Estimate(
@@ -76,13 +75,17 @@ class Evidence:
             )
 
         question = self.alternative
-        # a one-sided question has the limit of a two-sided interval at a lower level
+        # A one-sided question at a level uses one limit of a two-sided interval at a lower level:
+        # at 95% one of 90%. The test is two-sided at first, and stricter than the limits, as it is
+        # adjusted for the other comparisons.
         tested_level = question.two_sided_level(self.family_level)
-        critical = self.normal_quantiles[tested_level] * error
-        p = 0.0 if abs(estimate) > critical else 1.0  # how small p is does not matter to a rule
-        two_sided_level = question.two_sided_level(self.level)
-        comparison = compare(interval, p, level=two_sided_level, unit="", method="")
-        answer = comparison.answering(question, level=self.level)
+        critical_distance = self.normal_quantiles[tested_level] * error
+        p = 0.0 if abs(estimate) > critical_distance else 1.0
+        limits_level = question.two_sided_level(self.level)
+        two_sided = compare(interval, p, level=limits_level, unit="", method="")
+        # one-sided: drops the limit and the rejection on the side that was not asked for
+        answer = two_sided.answering(question, level=self.level)
+        # equivalence is always tested at the level itself, whatever the question
         return replace(answer, equivalence=interval(equivalence_level(self.level)))
 
 
@@ -105,20 +108,17 @@ class Catch(NamedTuple):
 
 
 def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], str]) -> Catch:
-    """How likely a rule fails, by the size of a true regression, in samples like this one: the
-    smallest regression that it catches, how often it fails an unchanged model, and the power and
-    the number of units needed for the margin.
+    """How likely a rule fails in new samples like this evidence, if the model has become worse by a
+    true regression; the fields of `Catch`. result: comparison -> result of the rule.
 
-    The margin is the regression that the rule should catch: the rule's `catch`, or without it how
-    much worse the claim allows the model to be. A bound allows the distance between the expected
-    estimate and the bound, a comparison its own margin or that of the report. Without a margin
-    above 0 the fields about it are NaN.
-
-    result: comparison -> the result of the rule.
+    margin: the regression that the rule should catch, `rule.catch`, else the largest that its claim
+    allows. Fields about it are NaN if it is not above 0.
     """
+    # what the claim allows: a bound the distance of the expected estimate from its number, a
+    # comparison the margin of the claim or that of the report
     claim = rule.claim
     if isinstance(claim, Bound):
-        # −1 if a regression lowers the estimate, 1 if it raises it
+        # the sign of a regression: `value >= number` fails from lower estimates, so that it is −1
         worse_sign = -1 if claim.sign == ">=" else 1
         allowed = worse_sign * (claim.number - evidence.expected_estimate)
         critical_numbers = [claim.number]
@@ -126,13 +126,14 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         assert isinstance(claim, Against)
         worse_sign = -evidence.direction
         allowed = claim.within or evidence.margin or 0.0
-        # a test compares with 0; whether a difference matters is decided by the margin on each side
+        # the test compares the difference with 0, equivalence and "not worse" with ± the margin
         critical_numbers = [0.0, allowed, -allowed]
-    # how far limits may lie from the estimate, in standard errors: those of the test are normal,
-    # those of the interval are stretched
-    distances = list(evidence.normal_quantiles.values())
-    distances += [evidence.stretch * quantile for quantile in distances]
-    # the worst value that the metric can have
+    # The result changes only where the estimate or one of its limits equals a critical number. The
+    # limits lie at these distances, in standard errors: those of the test at normal quantiles, the
+    # others `stretch` times as far.
+    quantiles = list(evidence.normal_quantiles.values())
+    limit_distances = quantiles + [evidence.stretch * quantile for quantile in quantiles]
+    # a model cannot become worse than the worst value of the metric
     worst = evidence.ends.low if worse_sign < 0 else evidence.ends.high
 
     def fails(estimate: float, error: float) -> bool:
@@ -140,16 +141,18 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         return rule.fails(result(evidence.of_sample(estimate, error)))
 
     def error_at(regression: float) -> float:
-        """The standard error at a true regression."""
+        """The standard error at a true regression; it depends on the true value of the metric."""
         return evidence.error(evidence.expected_estimate + worse_sign * regression)
 
+    # the probability that `fails` is true for normal estimates around a true value, by how much
+    # worse this is than the expected one
     sensitivity = Sensitivity(
         fails=fails,
         expected_estimate=evidence.expected_estimate,
         worse_sign=worse_sign,
         error=error_at,
         critical_numbers=critical_numbers,
-        limit_distances=distances,
+        limit_distances=limit_distances,
         largest=abs(evidence.metric_value - worst),
     )
     without_margin = Catch(catches=sensitivity.caught, unchanged_fails=sensitivity.unchanged_fails)
@@ -157,7 +160,9 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
     if not margin > 0:
         return without_margin
     units_needed = math.nan
-    growth = sensitivity.growth(margin)  # how many times the units are needed; NaN: none suffice
+    # the factor by which the number of units must grow for the rule to fail a regression of the
+    # margin with 80% and an unchanged model with at most 20%; NaN if no number is enough
+    growth = sensitivity.growth(margin)
     if not math.isnan(growth):
         units_needed = max(math.ceil(growth * evidence.n), FEWEST)
     power = sensitivity.probability(margin)

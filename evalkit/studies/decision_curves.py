@@ -38,13 +38,15 @@ MOST_PAIRS = 3  # differences that one picture holds
 
 
 def benefits(tables: Mapping[str, Counts], probabilities: Floats) -> pd.DataFrame:
-    """Net benefit of every table and of predicting all rows positive at these threshold
-    probabilities: system, x, y.
+    """Net benefit of each system, and of predicting all rows positive, at these threshold
+    probabilities: system, x (the threshold probability), y (net benefit). tables: by system.
     """
-    heights = {name: net_benefit(table, probabilities) for name, table in tables.items()}
-    heights[ALL] = treat_all(next(iter(tables.values())), probabilities)
+    benefit_of = {name: net_benefit(table, probabilities) for name, table in tables.items()}
+    # all tables have the same rows, and so the same base rate, on which alone this depends
+    first = next(iter(tables.values()))
+    benefit_of[ALL] = treat_all(first, probabilities)
     frames = [
-        pd.DataFrame({"system": name, "x": probabilities, "y": y}) for name, y in heights.items()
+        pd.DataFrame({"system": name, "x": probabilities, "y": y}) for name, y in benefit_of.items()
     ]
     return pd.concat(frames, ignore_index=True)
 
@@ -110,7 +112,8 @@ def first_differences(study: BinaryStudy) -> pd.DataFrame:
     for pair in study.headline[:MOST_PAIRS].itertuples():
         difference = _difference(study, pair.first, pair.second)
         columns = {"first": pair.first, "second": pair.second, "x": PROBABILITIES}
-        frames.append(pd.DataFrame(columns | vars(difference)))
+        columns |= {"value": difference.value, "low": difference.low, "high": difference.high}
+        frames.append(pd.DataFrame(columns))
     if not frames:
         return pd.DataFrame(columns=["first", "second", "x", "value", "low", "high"])
     return pd.concat(frames, ignore_index=True)
@@ -130,12 +133,16 @@ def thresholds_with_difference(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def _difference(study: BinaryStudy, first: str, second: str) -> NetBenefitDifference:
-    """The difference of two systems in net benefit, without limits for rows read in blocks."""
+    """The net benefit of the first system minus that of the second at each of `PROBABILITIES`. The
+    limits are NaN for a table that is read in blocks: they need the paired rows, of which only
+    counts are kept.
+    """
     match study.measured:
-        case RowsInMemory(rows):
+        case RowsInMemory(rows):  # system -> its predictions
             return difference(rows[first], rows[second], PROBABILITIES, level=study.settings.level)
-    first_benefit = net_benefit(study.table(first), PROBABILITIES)
-    value = first_benefit - net_benefit(study.table(second), PROBABILITIES)
+    first_benefit = net_benefit(study.table(first), PROBABILITIES)  # from counts by score
+    second_benefit = net_benefit(study.table(second), PROBABILITIES)
+    value = first_benefit - second_benefit
     unknown = np.full_like(value, np.nan)
     return NetBenefitDifference(value, low=unknown, high=unknown)
 
@@ -192,10 +199,11 @@ def difference(
         value[i] = gain.sum() / total
         gain_of_unit = np.bincount(unit_of_row[row], gain, len(weight_of_unit))
         residual = gain_of_unit - value[i] * weight_of_unit
-        # in each class a further row of the mean weight, whose benefit is 1 or minus the cost
+        # In each class further rows (`ADDED_ROWS`) of the mean weight count as different decisions:
+        # the gain from such a row is ±1 if it is positive, else ± the cost.
         added = ADDED_ROWS * (1 + cost**2) * mean_weight**2
         squares = np.sum(residual**2) + added
-        # Bessel's correction n / (n − 1), with Kish's n
+        # the variance of a sum over n units is n / (n − 1) times the squares, with Kish's n
         variance_of_sum = squares * (freedom + 1) / freedom
         error[i] = np.sqrt(variance_of_sum) / total
     reach = stdtrit(freedom, (1 + level) / 2) * error

@@ -196,16 +196,18 @@ class Diff(Shown, Study):
                 raise InputError(
                     f"{shown_name(file)} and {shown_name(new)} must be of one report, got {kinds}"
                 )
-        # which system of the new report is which of the old one
+        # the name of a system in the new report -> in the old one; `words` has the different texts
+        # of a column
         partner = partners(old.words["system"], new.words["system"], p.pairs)
         matched = _matched(old, new, partner, p.metrics)
         if not matched:
             _refuse_unshared(old, new, partner)
         metrics = [new.metric_at_k(label) for label in matched]
-        systems: list[str] = []  # the new and the old side of each system
+        # a diff compares "new NAME" with "old NAME", which take the place of systems
+        systems: list[str] = []
         for new_name, old_name in partner.items():
             systems += side_pair(new_name, old_name)
-        # every comparison is with the old report; a diff has no file of units of its own
+        # every comparison is with the old report; a diff writes no file of units of its own
         settings = study.settings(
             replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
         )
@@ -256,16 +258,15 @@ class Diff(Shown, Study):
         return relative
 
     def _relative_loss(self, row: Row) -> float:
-        """The size of a loss as a share of the old value; infinite if the old value is 0. row: of
-        `comparisons`, whose second system is the old side.
+        """The size of a change for the worse as a share of the metric's old value; infinite if the
+        old value is 0. row: of `comparisons`, whose column `second` names the system as it is in
+        the old report.
         """
         metrics = {chosen.label: chosen for chosen in self.settings.metrics}
-        old_side = row["second"]
-        old = abs(self.estimate(metrics[row["metric"]], old_side).value)
-        if not old:
+        old_value = self.estimate(metrics[row["metric"]], row["second"]).value
+        if not old_value:
             return float("inf")
-        loss = float(abs(row["difference"]))
-        return loss / old
+        return float(abs(row["difference"])) / abs(old_value)
 
     def spoken(self, system: str) -> str:
         """What a sentence calls a side: the name of its system; "the new NAME" or "the old NAME" if
@@ -289,16 +290,9 @@ class Diff(Shown, Study):
         return sum(not np.isnan(self.compare(self.primary, pair).p_value) for pair in self.pairs)
 
     def __dir__(self) -> list[str]:
-        """The documented names of a study, and those of a diff."""
-        return [
-            *super().__dir__(),
-            "account",
-            "segments",
-            "most_changed",
-            "moved",
-            "series",
-            "changes",
-        ]
+        """The names that completion offers: those of every study, and the tables of a diff."""
+        tables_of_a_diff = ["account", "segments", "most_changed", "moved", "series", "changes"]
+        return [*super().__dir__(), *tables_of_a_diff]
 
     @property
     def system_names(self) -> list[str]:
@@ -306,16 +300,21 @@ class Diff(Shown, Study):
         return list(self.partner)
 
     def of_systems(self, names: Sequence[str]) -> "Diff":
-        """The study of some systems alone. names: their names in the new report."""
-        partner = {name: old for name, old in self.partner.items() if name in names}
-        matched = {}  # label of a metric -> sides of each of the systems -> the metric in both
-        for label, metric_of_pair in self.matched.items():
-            of_names = {}
-            for pair, metric in metric_of_pair.items():
-                if metric.new.system in names:
-                    of_names[pair] = metric
-            if of_names:  # some of the systems have the metric
-                matched[label] = of_names
+        """This diff of the same two reports with some systems alone. names: their names in the new
+        report. Metrics that none of them has are left out.
+        """
+        # new name of a system -> its old name
+        partner = {name: old_name for name, old_name in self.partner.items() if name in names}
+        # label of a metric -> (new side, old side) of a system -> the metric in both reports
+        matched = {}
+        for label, metric_of_sides in self.matched.items():
+            selected = {
+                sides: metric
+                for sides, metric in metric_of_sides.items()
+                if metric.new.system in names
+            }
+            if selected:
+                matched[label] = selected
         return replace(self, partner=partner, matched=matched)
 
     @property
@@ -402,15 +401,15 @@ class Diff(Shown, Study):
         return self._compare_reports(self._matched_in(chosen, pair, member))
 
     def _compare_reports(self, matched: MatchedMetric) -> significance.Comparison:
-        """The difference new − old on the common units; of independent samples if there are
-        none.
+        """The difference new − old of a metric with its test, paired on the common units; as of two
+        independent samples if there are none. It answers the question of the diff, one-sided or
+        two-sided.
         """
 
         def at_level(level: float) -> significance.Comparison:
             """The two-sided comparison with its interval at this level."""
-            return matched.comparison(
-                replace(self.inference_options(RandomStream.COMPARISONS), level=level)
-            )
+            options = replace(self.inference_options(RandomStream.COMPARISONS), level=level)
+            return matched.comparison(options)
 
         return self.asked_comparison(at_level)
 
@@ -469,27 +468,25 @@ class Diff(Shown, Study):
         return [name for name in self.old.words["system"] if name not in self.partner.values()]
 
     def unpaired(self, label: str) -> dict[str, str]:
-        """The systems of a metric that are not compared by it: their side, "new NAME" or "old
-        NAME", -> the reason. label: of the metric.
+        """The systems for which either report has this metric, but that are not compared by it, as
+        "new NAME" or "old NAME", -> the reason as a text. label: of the metric.
         """
-        matched_pairs = self.matched[label].values()
-        new_compared = {matched.new.system for matched in matched_pairs}
-        old_compared = {matched.old.system for matched in matched_pairs}
-        old_partner = self.partner  # name in the new report -> name in the old one
-        new_partner = {old: new for new, old in self.partner.items()}
+        matched_metrics = self.matched[label].values()
+        new_compared = {matched.new.system for matched in matched_metrics}
+        old_compared = {matched.old.system for matched in matched_metrics}
+        old_of_new = self.partner  # name in the new report -> name in the old one
+        new_of_old = {old: new for new, old in self.partner.items()}
         reasons = {}
         for name in self.new.systems_of(label):
             if name not in new_compared:
-                reasons[f"{NEW}{name}"] = _why_unpaired(
-                    name, old_partner, new_partner, missing_in="old"
-                )
+                why = _why_unpaired(name, old_of_new, new_of_old, missing_in="old")
+                reasons[f"{NEW}{name}"] = why
         for name in self.old.systems_of(label):
             if name not in old_compared:
-                # a system that only the old report has is listed by its new side, which is missing
+                why = _why_unpaired(name, new_of_old, old_of_new, missing_in="new")
+                # a system that the new report lacks altogether is listed as its missing new side
                 prefix = OLD if name in self.new.words["system"] else NEW
-                reasons[f"{prefix}{name}"] = _why_unpaired(
-                    name, new_partner, old_partner, missing_in="new"
-                )
+                reasons[f"{prefix}{name}"] = why
         return reasons
 
     def group_parts(self, column: str) -> list[Slice]:
@@ -504,12 +501,16 @@ class Diff(Shown, Study):
         """The slices by each segment column that both reports have: one for each value that occurs
         in the column of either report.
         """
-        divisions = []
+        slices = []
         for name, column in self.new.segments.items():  # name of a segment -> column of the file
-            if name in self.old.segments:
-                labels = dict.fromkeys(self.new.words[column] + self.old.words[column])
-                divisions += [Slice(name, label, StoredSlice(column, label)) for label in labels]
-        return divisions
+            if name not in self.old.segments:
+                continue
+            new_values = self.new.words[column]  # the different texts of the column
+            old_values = self.old.words[column]
+            for value in dict.fromkeys(new_values + old_values):  # each once
+                # the rows of the slice are selected in either file when they are needed
+                slices.append(Slice(name, label=value, member=StoredSlice(column, value)))
+        return slices
 
     @property
     def families(self) -> list[list[PairTest]]:
@@ -561,7 +562,7 @@ class Diff(Shown, Study):
         }
         for chosen in self.settings.metrics:
             for pair, matched in self.matched[chosen.label].items():
-                new_side, _ = pair
+                new_side, _ = pair  # the first system of a comparison
                 row: Row = {"metric": chosen.label, "system": matched.new.system}
                 row |= _change_and_terms(matched, self.compare(chosen, pair).difference)
                 row |= matched.sizes
@@ -584,13 +585,13 @@ class Diff(Shown, Study):
         rows.
         """
         rows = []
-        for division in self.divisions():
+        for slice_ in self.divisions():
             for matched in self.deciding.values():  # the primary metric of each system
-                in_slice = matched.in_slice(division.member)
+                in_slice = matched.in_slice(slice_.member)
                 if any(in_slice.sizes.values()):  # the slice has units in either report
-                    place = {"segment": division.column, "slice": division.label}
-                    rows.append(place | self._slice_row(matched, in_slice))
-        # the smallest p first, undefined p last
+                    row = {"segment": slice_.column, "slice": slice_.label}
+                    rows.append(row | self._slice_row(matched, in_slice))
+        # the smallest p first; False sorts before True, so that an undefined p (NaN) is last
         rows.sort(key=lambda row: (np.isnan(row["p"]), row["p"]))
         adjusted = significance.holm([row["p"] for row in rows])
         for row, p in zip(rows, adjusted.tolist(), strict=True):
@@ -607,8 +608,8 @@ class Diff(Shown, Study):
         else:  # a test needs two units
             options = self.inference_options(RandomStream.COMPARISONS)
             comparison = inference.undefined(options.level, options.unit)
-        # `old` and `new` are on the units of the comparison
         compared = in_slice.on_common_units if n_common else in_slice
+        # `old` and `new` are on the units of the comparison, `old_all` and `new_all` on all units
         row = {
             "system": matched.new.system,
             "old": compared.old.value,
@@ -642,7 +643,7 @@ class Diff(Shown, Study):
         """
         frames = [
             self._unit_changes(matched.on_common_units)
-            for matched in self.deciding.values()
+            for matched in self.deciding.values()  # the primary metric of each system
             if matched.common.size
         ]
         if frames:
@@ -652,8 +653,9 @@ class Diff(Shown, Study):
             yield from rows.iloc[largest].to_dict("records")
 
     def _unit_changes(self, matched: MatchedMetric) -> pd.DataFrame:
-        """The columns of `moved` for every common unit of a system. matched: the metric on the
-        common units, which old and new have in the same order.
+        """How much the metric of a system changed on each unit that both reports have: a row per
+        unit with the columns of `moved`. matched: the metric in both reports on their common units,
+        each with values in the order of the units.
         """
         old = matched.old
         new = matched.new
@@ -662,25 +664,28 @@ class Diff(Shown, Study):
         else:  # the influence of a unit is how far it moves the metric, to first order
             difference = new.influence - old.influence
         columns = {
-            "unit": self.names.take(pa.array(matched.common)).to_pylist(),
+            "unit": self.names.take(pa.array(matched.common)).to_pylist(),  # number -> name
             "system": new.system,
             "old": old.unit_values,
             "new": new.unit_values,
             "difference": difference,
         }
-        # a unit may have several rows: its lists and slices are those of its first row in the new
-        # report
-        _, first_row = np.unique(new.unit, return_index=True)
-        places = new.places[first_row]  # in the new file
-        ids = self.new.row[places].tolist()  # the numbers of the rows' ids
-        old_lists = old.file.lists(old.system)  # number of an id -> items; empty without lists
+        # A unit may have several rows: its lists and slices are those of its first row in the new
+        # report. `unique` sorts by unit, as `matched.common` is sorted.
+        _, first_of_unit = np.unique(new.unit, return_index=True)
+        row_of_unit = new.places[first_of_unit]  # in the new file
+        id_of_unit = self.new.row[row_of_unit].tolist()
+        # id of a row -> the ranked items; empty if the file has no lists
+        old_lists = old.file.lists(old.system)
         new_lists = new.file.lists(new.system)
         if old_lists and new_lists:
-            columns["entered"] = [_items_not_in(old_lists, new_lists, id) for id in ids]
-            columns["left"] = [_items_not_in(new_lists, old_lists, id) for id in ids]
+            columns["entered"] = [_items_not_in(old_lists, new_lists, id) for id in id_of_unit]
+            columns["left"] = [_items_not_in(new_lists, old_lists, id) for id in id_of_unit]
         for name, column in self.new.segments.items():
-            labels = self.new.words[column] + [""]  # the last has the code −1, which means none
-            columns[name] = np.array(labels, object)[self.new.code[column][places]]
+            # the file stores a text as its code, an index of the different texts; an empty cell has
+            # the code −1, which picks the "" at the end
+            texts = np.array([*self.new.words[column], ""], object)
+            columns[name] = texts[self.new.code[column][row_of_unit]]
         return pd.DataFrame(columns)
 
     @frame
@@ -692,21 +697,22 @@ class Diff(Shown, Study):
         if len(self.files) == 2:
             return
         label = self.primary.label
+        options = self.inference_options(RandomStream.ESTIMATES)
         # a system that was renamed may have either name in an earlier report
         names = dict.fromkeys(matched.new.system for matched in self.deciding.values())
         names |= dict.fromkeys(matched.old.system for matched in self.deciding.values())
-        for file in self.files:
+        for file in self.files:  # from the earliest report to the new one
             if label not in file.metrics:
                 continue
             for name in names:
-                # computed from the rows if the file has them, else from the terms of units
+                # the metric by the predictions of rows if the file has them, else by the numerator
+                # and the denominator of each unit
                 stored = file.rows_else_terms(label, name)
                 if stored is None:  # an earlier report may lack the system
                     continue
+                # a mean of values of units is taken as such, and so has the interval of a mean
                 statistic = stored.statistic(mean=stored.averaged)
-                estimate = inference.estimate(
-                    statistic, self.inference_options(RandomStream.ESTIMATES)
-                )
+                estimate = inference.estimate(statistic, options)
                 row = {"date": date_of(file), "report": shown_name(file), "system": name}
                 yield row | estimate_columns(estimate)
 
@@ -719,19 +725,19 @@ class Diff(Shown, Study):
 
     @cached_property
     def not_compared(self) -> list[str]:
-        """The labels of metrics, then the names of systems that are not compared, because a report
-        lacks them or its units lack what the metrics are computed from. If the user names metrics,
-        the others are not listed: they were left out on purpose.
+        """The labels of metrics, then the names of systems that are not compared: a report lacks
+        them, or its file lacks the numbers from which a metric is computed.
         """
-        compared = set(self.matched)  # labels of metrics and names of systems
-        for metric_of_pair in self.matched.values():
-            for matched in metric_of_pair.values():
-                compared |= {matched.old.system, matched.new.system}
-        names = []
-        if not self.p.metrics:
-            names += list(self.new.metrics) + list(self.old.metrics)
-        names += list(self.partner) + list(self.partner.values())
-        missing = [name for name in dict.fromkeys(names) if name not in compared]
+        compared_systems = set()
+        for metric_of_sides in self.matched.values():
+            for matched in metric_of_sides.values():
+                compared_systems |= {matched.old.system, matched.new.system}
+        missing = []
+        if not self.p.metrics:  # else the user left out the others on purpose
+            labels = dict.fromkeys([*self.new.metrics, *self.old.metrics])
+            missing += [label for label in labels if label not in self.matched]
+        paired_names = dict.fromkeys([*self.partner, *self.partner.values()])
+        missing += [name for name in paired_names if name not in compared_systems]
         return missing + self.unpaired_new + self.unpaired_old
 
     @frame
@@ -780,21 +786,23 @@ def _matched(
     that the user wants; all metrics if empty. Raises ParameterError for a metric that not both
     reports have.
     """
-    shared = [label for label in new.metrics if label in old.metrics]
+    labels = [label for label in new.metrics if label in old.metrics]
     if metrics:  # the user may name a metric by its short name instead of its label
-        shared_metrics = [new.metric_at_k(label) for label in shared]
-        shared = [
-            lookup.label_of("metrics that both reports have", name, shared_metrics)
-            for name in metrics
+        in_both = [new.metric_at_k(label) for label in labels]
+        labels = [
+            lookup.label_of("metrics that both reports have", name, in_both) for name in metrics
         ]
     matched: dict[str, dict[SystemPair, MatchedMetric]] = {}
-    for label in shared:
-        for name, old_name in partner.items():
-            in_old = old.stored_metric(label, old_name)  # `StoredTerms`, `StoredRows` or None
-            in_new = new.stored_metric(label, name)
-            if in_old is not None and type(in_old) is type(in_new):
-                pairs = matched.setdefault(label, {})
-                pairs[side_pair(name, old_name)] = MatchedMetric.in_files(in_old, in_new)
+    for label in labels:
+        for new_name, old_name in partner.items():
+            # its terms or its rows, as the class tells; None if the report lacks it
+            in_old = old.stored_metric(label, old_name)
+            in_new = new.stored_metric(label, new_name)
+            if in_old is None or type(in_old) is not type(in_new):
+                continue
+            sides = side_pair(new_name, old_name)
+            metric_of_sides = matched.setdefault(label, {})
+            metric_of_sides[sides] = MatchedMetric.in_files(in_old, in_new)
     return matched
 
 
@@ -836,6 +844,8 @@ def partners(
             partner[name] = name
     unpaired_new = [name for name in new if name not in partner]
     unpaired_old = [name for name in old if name not in partner.values()]
+    # A single system left in each report was renamed if the old one has no name of its own, or if
+    # nothing else is compared: the pairs so far are at most baselines that predict a constant.
     baselines = set(usual("systems")["constant"])
     was_renamed = partner.keys() <= baselines or unpaired_old == [UNNAMED]
     if len(unpaired_new) == len(unpaired_old) == 1 and was_renamed:
@@ -954,7 +964,8 @@ def _mix_and_within(matched: MatchedMetric, in_slice: MatchedMetric) -> dict[str
         new_value = old_value
     old_share = _share_in_slice(matched.old, in_slice.old)
     new_share = _share_in_slice(matched.new, in_slice.new)
-    # how far the slice's value lies from that of all units, added up over both reports
+    # the mix counts by the distance of the slice's value from that of all units, the mean over both
+    # reports: a larger share of a slice that is like all units changes nothing
     distance_sum = old_value + new_value - matched.old.value - matched.new.value
     return {
         "mix": (new_share - old_share) * distance_sum / 2,
@@ -982,24 +993,27 @@ def _facts(file: UnitFile) -> dict[Fact, str]:
     """What a report was made from, each fact as text: its units, its input files with their hashes,
     its parameters that change numbers, the definitions of its metrics, and versions.
     """
+    # `about` is the metadata that a report writes into its file of units
     facts = {Fact("unit", "unit"): ", ".join(file.about["unit"].values())}
     options = reports.REPORTS[file.about["report"]].options()
-    # the parameters that are input tables, such as preds
-    tables = [name for name, option in options.items() if option.kind is DATA]
-    # An input is called by the parameter that names its file, so that the old and the new file of a
-    # parameter are compared. Of two parameters with the same file the first one is taken: in
-    # reverse order it overwrites the second.
-    table_of_file = {_file_name(file.parameters.get(name, "")): name for name in reversed(tables)}
-    n_files = Counter[str]()  # by parameter, which may have several files
+    # the parameters of the report that take an input file, such as preds
+    inputs = [name for name, option in options.items() if option.kind is DATA]
+    # A fact about a file is called by its parameter, and not by its name, so that the old and the
+    # new file of a parameter are compared. Of two parameters with the same file the first one is
+    # taken: in reverse order it overwrites the second.
+    input_of_file = {_file_name(file.parameters.get(name, "")): name for name in reversed(inputs)}
+    n_files = Counter[str]()  # so far, by parameter, which may stand for several files
     for source in file.about.get("inputs", []):
-        name = _file_name(source["name"])
-        table = table_of_file.get(name, tables[0])  # a file that no parameter names: the first
-        n_files[table] += 1
-        what = table if n_files[table] == 1 else f"{table} {n_files[table]}"
-        hashed = source["sha256"] or UNHASHED
-        facts[Fact("input", what)] = f"{name}, {source['rows']:,} rows, SHA-256 {hashed}"
+        file_name = _file_name(source["name"])
+        # a file that no parameter names, such as one of a folder, belongs to the first of them
+        parameter = input_of_file.get(file_name, inputs[0])
+        n_files[parameter] += 1
+        what = parameter if n_files[parameter] == 1 else f"{parameter} {n_files[parameter]}"
+        sha256 = source["sha256"] or UNHASHED
+        facts[Fact("input", what)] = f"{file_name}, {source['rows']:,} rows, SHA-256 {sha256}"
     for name, value in file.parameters.items():
-        if name not in tables and name not in PARAMETERS_OF_PAGES:
+        # those of the page, such as its title, change no number
+        if name not in inputs and name not in PARAMETERS_OF_PAGES:
             facts[Fact("parameter", name)] = str(value)
     for label, metadata in file.metrics.items():
         best = file.metric_at_k(label).metric.best

@@ -76,12 +76,11 @@ class GroupedMetric:
 
     @cached_property
     def values(self) -> GroupValues:
-        """The values of the groups, from which gaps and their limits are computed.
-
-        Gaps of shares and of areas under the ROC curve have limits that hold in small groups, too,
-        and need the counts of each group. Limits of other gaps follow from the interval of each
-        group.
+        """The values of the groups in the form from which gaps and their limits are computed: from
+        counts if the metric is a share or an area under the ROC curve, as there are limits for
+        these that also hold in small groups; else from the interval of each group.
         """
+        # the functions give None for a metric of another kind
         shares = [share for share in map(_share_counts, self.statistics) if share is not None]
         if len(shares) == len(self.statistics):
             hits = np.array([share.hits for share in shares], float)
@@ -89,6 +88,7 @@ class GroupedMetric:
             return GroupShares(hits, rows)
         areas = [area for area in map(_area, self.statistics) if area is not None]
         if len(areas) < len(self.statistics):
+            # `estimate`: (group, level) -> the metric in the group, with its interval
             return GroupEstimates(self.estimate, self._correlation)
         return GroupAreas(
             self.estimate,
@@ -96,7 +96,7 @@ class GroupedMetric:
             areas=[area.value for area in areas],
             positives=[area.positives for area in areas],
             negatives=[area.negatives for area in areas],
-            slope=areas[0].slope,  # the same in all groups: a linear function has one slope
+            slope=areas[0].slope,  # of the metric as a linear function of the area, in all groups
         )
 
     @property
@@ -104,9 +104,9 @@ class GroupedMetric:
         """The correlation of the sampling errors of each two groups, (groups, groups), which comes
         from the units with rows in both groups.
 
-        A correlation above 0 narrows the limits of a gap. With fewer than `FEW_CASES` common units
-        it may be due to chance, and is taken for 0; one below 0, which widens them, is kept. The
-        identity if each row is a unit, or if a group's metric has no influence values of rows.
+        A correlation above 0 narrows the limits of a gap. To be on the safe side it is taken for 0
+        with fewer than `FEW_CASES` common units; one below 0 is kept. The identity if each row is a
+        unit, or if a group's metric is not computed from rows.
         """
         n_groups = len(self.group_slices)
         independent: Floats = np.eye(n_groups)
@@ -115,8 +115,9 @@ class GroupedMetric:
         if unit is None or len(statistics) < n_groups:
             return independent
         unit_number, unit_names = codes(unit)
-        # the influence of a unit on a group's metric; 0 for a unit without rows in the group, and
-        # for a group without a value
+        # The influence of a unit on a group's metric, how far it moves it to first order, so that
+        # sums of products over units are covariances. 0 for a unit without rows in the group, and
+        # for a group without a value.
         influence = np.zeros((len(unit_names), n_groups))
         presence = np.zeros((len(unit_names), n_groups))  # 1 if a unit has rows in a group
         for group, statistic in enumerate(statistics):
@@ -124,9 +125,9 @@ class GroupedMetric:
                 units = unit_number[self.group_slices[group].member]
                 influence[:, group] = np.bincount(units, statistic.row_influence, len(unit_names))
                 presence[units, group] = 1
-        products = influence.T @ influence  # the covariances of the groups, (groups, groups)
-        error = np.sqrt(np.diag(products))
-        correlation = np.nan_to_num(ratio(products, np.outer(error, error)))
+        covariance = influence.T @ influence  # of the groups' values, (groups, groups)
+        error = np.sqrt(np.diag(covariance))  # the standard error of each group's value
+        correlation = np.nan_to_num(ratio(covariance, np.outer(error, error)))
         shared_units = presence.T @ presence
         may_be_chance = shared_units < FEW_CASES
         correlation[may_be_chance] = np.minimum(correlation[may_be_chance], 0)
@@ -151,7 +152,9 @@ class GroupedMetric:
         level = self.study.settings.level
         values = self.values.values
         n_compared = int(np.count_nonzero(~np.isnan(values))) - 1  # without the reference
-        level_of_each = groups.level_of_each(level, n_compared)  # at which all hold at `level`
+        # all limits hold together at `level` if each of them is at this higher level
+        level_of_each = groups.level_of_each(level, n_compared)
+        # tables with the limits of each group minus each other group, (groups, groups)
         simultaneous = self.values.differences(level_of_each)
         at_equivalence_level = self.values.differences(equivalence_level(level))
         for group, group_slice in enumerate(self.group_slices):
@@ -172,7 +175,7 @@ class GroupedMetric:
                 unknown = ("gap", "gap_low", "gap_high", "ratio", "ratio_low", "ratio_high")
                 yield row | dict.fromkeys(unknown, np.nan) | {"verdict": ""}
                 continue
-            pair = (group, self.reference)  # an index of the tables of differences
+            pair = (group, self.reference)  # this group minus the reference
             limits = Interval(float(simultaneous.low[pair]), float(simultaneous.high[pair]))
             equivalence = Interval(at_equivalence_level.low[pair], at_equivalence_level.high[pair])
             ratio_to_reference = self.values.ratio(group, self.reference, level_of_each)
@@ -241,22 +244,24 @@ class _ShareCounts(NamedTuple):
 
 
 def _share_counts(statistic: Statistic) -> _ShareCounts | None:
-    """The counts of a metric that is a share of independent, unweighted rows, or 1 − share, such as
-    the error rate, 1 − accuracy. None for any other metric, and for clustered or weighted rows.
+    """The numerator and denominator of a metric that is a share of rows, such as accuracy, or 1 − a
+    share, such as the error rate. None for any other metric, and for clustered or weighted rows:
+    intervals for shares take the hits as binomial.
     """
     if not isinstance(statistic, RowStatistic) or statistic.layout is not Layout.PLAIN:
         return None
-    original = statistic.base()  # of the metric that this one is a function of, or itself
+    original = statistic.base()  # accuracy for the error rate; else the metric itself
     if not isinstance(original.kind, Share):
         return None
-    counts = original.hits()
+    counts = original.hits()  # the rows in the numerator, and n, those in the denominator
     kind = statistic.kind
     if not isinstance(kind, Transformed):
         return _ShareCounts(counts.hits, counts.n)
-    # Of the catalogue's functions of another metric, only 1 − x turns 0 to 1 and 1 to 0. The hits
-    # of 1 − share are the rows that the share misses.
+    # of the catalogue's functions of another metric, only 1 − x turns 0 to 1 and 1 to 0
     is_complement = kind.function(0.0) == 1 and kind.function(1.0) == 0
-    return _ShareCounts(counts.n - counts.hits, counts.n) if is_complement else None
+    if not is_complement:
+        return None
+    return _ShareCounts(counts.n - counts.hits, counts.n)
 
 
 class _Area(NamedTuple):
@@ -271,18 +276,19 @@ class _Area(NamedTuple):
 
 
 def _area(statistic: Statistic) -> _Area | None:
-    """The area under the ROC curve that a metric is or is a linear function of, such as Gini, 2 ·
-    area − 1, which has the slope 2. None for any other metric, and for clustered or weighted rows.
+    """The area under the ROC curve behind a metric: the metric itself, or what it is a linear
+    function of. Gini = 2 · area − 1, for example, has the slope 2. None for any other metric, and
+    for clustered or weighted rows.
     """
     if not isinstance(statistic, ScoreStatistic) or statistic.layout is not Layout.PLAIN:
         return None
-    original = statistic.base()  # of the metric that this one is a function of, or itself
+    original = statistic.base()  # the area for Gini; else the metric itself
     if not isinstance(original.kind, Area):
         return None
     slope = 1.0
     if isinstance(statistic.kind, Transformed):
-        slope = statistic.kind.slope(original.value)
-    table = original.tables.counts
+        slope = statistic.kind.slope(original.value)  # the derivative, here a constant
+    table = original.tables.counts  # rows by class and score
     return _Area(original.value, int(table.positives), int(table.negatives), slope)
 
 

@@ -104,11 +104,13 @@ class JudgedOutputs(Significance):
         return {"units": [], "values": []}
 
     def labelled(self, system: str) -> LabelledScores:
-        """The labelled units of a system."""
+        """The judge's score and the oracle's label of each labelled unit of a system, and the
+        number of its cluster, or of the unit itself if units are independent.
+        """
         statistic = self.measure(self.primary, system)
         has_label = statistic.labelled
         unit = self.unit
-        if unit is None:  # each unit is independent: its number stands for it
+        if unit is None:  # units are independent: each is a cluster of its own
             unit = np.arange(len(has_label))
         return LabelledScores(
             statistic.score[has_label],
@@ -171,22 +173,25 @@ class JudgedOutputs(Significance):
         p-value before the adjustment over systems.
         """
         statistic = self.measure(self.primary, system)
+        has_score = statistic.sums.defined
         labelled = self.labelled(system)
         labels_alone = judged.mean_by_t(labelled.label, labelled.unit)
-        plan = statistic.plan()  # the variance by the number of labels, with and without a judge
-        n_labels = np.array([float(statistic.n)])  # the plan takes an array of such numbers
+        # The plan has the variance of either mean for any numbers of labels, as an array; it is
+        # asked for the present number.
+        plan = statistic.plan()
+        n_labels = np.array([float(statistic.n)])
         error = float(np.sqrt(plan.variance(n_labels)[0]))  # of the corrected mean
-        error_alone = float(np.sqrt(plan.variance_of_labels(n_labels)[0]))
-        # The variance of a mean of labels alone falls as 1 / labels. With this number of labels,
-        # and without a judge, it would be that of the corrected mean.
+        error_alone = float(np.sqrt(plan.variance_of_labels(n_labels)[0]))  # of that of the labels
+        # How many labels would give the same variance without a judge: the variance of a mean of
+        # labels is proportional to 1 / labels.
         worth = np.nan
         if error > 0:
             worth = statistic.n * (error_alone / error) ** 2
         return {
             "system": system,
-            "units": int(statistic.sums.defined.sum()),
+            "units": int(has_score.sum()),
             "labels": statistic.n,
-            "judge": float(statistic.score[statistic.sums.defined].mean()),
+            "judge": float(statistic.score[has_score].mean()),
             **with_limits({"alone": labels_alone.interval(self.settings.level)}),
             **limits(self.estimate(self.primary, system)),
             "weight": statistic.weight,
@@ -195,16 +200,21 @@ class JudgedOutputs(Significance):
         }
 
     def _excess_of_labelled(self, statistic: JudgedStatistic) -> DifferenceByT:
-        """How much higher the judge scores the labelled units than the unlabelled ones, by Welch's
-        t; NaN if either are fewer than two.
+        """The mean of the judge's scores of the labelled units minus that of the unlabelled ones,
+        with Welch's t-test: a difference shows that the labelled units are no random sample of all,
+        as the corrected mean takes them to be. NaN if one side has fewer than two units, and so no
+        variance.
         """
         labelled = statistic.score[statistic.labelled]
         unlabelled = statistic.score[statistic.unlabelled]
         sizes = np.array([labelled.size, unlabelled.size])
         if sizes.min() < 2:
-            return DifferenceByT(np.nan, np.nan, n=statistic.n, freedom=np.nan, method="none")
-        variance = np.array([labelled.var(ddof=1), unlabelled.var(ddof=1)]) / sizes
-        return welch_t(float(labelled.mean() - unlabelled.mean()), variance, sizes)
+            return DifferenceByT(
+                value=np.nan, error=np.nan, n=statistic.n, freedom=np.nan, method="none"
+            )
+        difference = float(labelled.mean() - unlabelled.mean())
+        variance_of_means = np.array([labelled.var(ddof=1), unlabelled.var(ddof=1)]) / sizes
+        return welch_t(difference, variance_of_means, sizes)
 
     @frame
     def agreement(self) -> Iterator[Row]:
@@ -226,31 +236,32 @@ class JudgedOutputs(Significance):
                 yield place | limits(estimate) | {"n": estimate.n, "cut": cut}
 
     def _coefficients(self, ratings: Ratings) -> dict[str, Estimate]:
-        """The coefficients of agreement between the judge's scores and the oracle's labels, by
-        name. ratings: the scores and labels of one system.
-
-        Coefficients of categories compare whether score and label reach `cut`, or, without a cut
-        (NaN), the numbers themselves. They are left out if there is no cut and too many different
-        numbers for categories. Coefficients of numbers are left out if only two numbers occur: they
-        would be those of two categories.
+        """The coefficients of agreement between the judge's scores and the oracle's labels of one
+        system (`ratings`), by name, with their limits. Some compare scores and labels as categories
+        (kappa, for example), others as numbers (weighted kappa).
         """
         level = self.settings.level
-        categories = ratings
-        if np.isfinite(self.cut):  # 1 for a score or label that reaches the cut, else 0
-            categories = ratings.cut(self.cut)
+        # two categories if there is a cut (not NaN): whether a score or label reaches it; else each
+        # number is a category, if there are few enough of them
+        has_cut = np.isfinite(self.cut)
+        categories = ratings.cut(self.cut) if has_cut else ratings
         estimates = {}
-        if np.isfinite(self.cut) or self._has_categories:
+        if has_cut or self._has_categories:
             estimates["agreement"] = self._share_equal(categories)
             for name, coefficient in OF_CATEGORIES.items():
                 estimates[name] = agreement.estimate(categories, coefficient(categories), level)
+        # with only two numbers these would be the coefficients of two categories again
         if self._n_categories > 2:
             for name, coefficient in OF_NUMBERS.items():
                 estimates[name] = agreement.estimate(ratings, coefficient(ratings), level)
         return estimates
 
     def _share_equal(self, ratings: Ratings) -> Estimate:
-        """The share of units whose score and label are equal: by Wilson, of clusters by t."""
-        equal = 1 - ratings.unequal
+        """The share of units whose score and label are equal, with Wilson's interval for a binomial
+        share; if units are clustered, it is not binomial, and has a t-interval with the variance
+        between clusters, kept within 0 and 1.
+        """
+        equal = 1 - ratings.unequal  # 1 or 0 for each unit
         if ratings.unit is None:
             return intervals.wilson(float(equal.sum()), len(equal), level=self.settings.level)
         by_t = judged.mean_by_t(equal, ratings.unit)
@@ -327,21 +338,20 @@ class JudgedOutputs(Significance):
             }
 
     def _favour(self, first: str, second: str) -> DifferenceByT:
-        """The judge's bias for the first system minus its bias for the second, with a t-test. Its
-        degrees of freedom are those of the system with fewer labelled units, at most n − 1.
+        """The judge's mean bias for the first system minus that for the second, with a t-test. The
+        bias of a labelled unit is the judge's score minus the oracle's label.
         """
         of_first = self.labelled(first)
         of_second = self.labelled(second)
+        difference = float(of_first.bias.mean() - of_second.bias.mean())
+        # How far each label moves the difference, to first order. The squared error is the sum of
+        # squares over units. `by_t` first adds up the values of a unit that is labelled for both
+        # systems, whose two biases are thereby paired.
+        influence = np.concatenate([of_first.bias_influence, -of_second.bias_influence])
+        unit = np.concatenate([of_first.unit, of_second.unit])
+        # the system with fewer labelled units limits the degrees of freedom
         n = min(of_first.n_units, of_second.n_units)
-        # a unit labelled for both systems occurs twice, and `by_t` adds up its two influence
-        # values: its biases for the two systems are paired
-        return judged.by_t(
-            float(of_first.bias.mean() - of_second.bias.mean()),
-            np.concatenate([of_first.bias_influence, -of_second.bias_influence]),
-            np.concatenate([of_first.unit, of_second.unit]),
-            n=n,
-            freedom=n - 1,
-        )
+        return judged.by_t(difference, influence, unit, n=n, freedom=n - 1)
 
     @property
     def favoured(self) -> pd.DataFrame:
@@ -369,6 +379,7 @@ class JudgedOutputs(Significance):
         labels of all units are too few.
         """
         for name in self.order:
+            # how the variance of the mean depends on the number of labels
             plan = self.measure(self.primary, name).plan()
             yield from self._needed(name, plan, self.estimate(self.primary, name))
         if not len(self.headline):

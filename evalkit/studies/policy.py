@@ -104,19 +104,16 @@ class Statement:
         return order.index(self.system) if self.system in order else 0
 
     def evidence(self, study: Study) -> significance.Comparison:
-        """The comparison of the system with the second one, not adjusted for other comparisons;
-        undefined if it cannot be computed.
-
-        All statements have evidence of one type. A claim about a system alone has no comparison: it
-        has an undefined one, in which only `difference` is set, to the number that the claim is
-        about, with its limits.
-
-        study: that of the statement, or the same at another level.
+        """The comparison of the system with the second one, before the adjustment for other
+        comparisons. A claim about a system alone gets a comparison, too, so that all statements are
+        decided alike: its `difference` is the number that the claim bounds, with limits, and p is
+        NaN. All numbers are NaN if they cannot be computed. study: of the statement, at any level.
         """
-        undefined = inference.undefined(study.settings.level, study.unit_name)
-        if study.obstacle(self.chosen, self.system, self.second):  # the reason, "" if there is none
+        undefined = inference.undefined(study.settings.level, study.unit_name)  # all NaN
+        why_undecidable = study.obstacle(self.chosen, self.system, self.second)
+        if why_undecidable:
             return undefined
-        if not self.second:
+        if not self.second:  # a system alone
             return replace(undefined, difference=self._number(study))
         try:
             return study.compare(self.chosen, (self.system, self.second), self._member)
@@ -168,33 +165,35 @@ class Statement:
         tests: int,
         units: int | None,
     ) -> catching.Catch:
-        """How likely the rule fails if the system gets worse, as columns of the statement: the
-        power of the rule in samples like this one. All are NaN if the evidence has no value, or if
-        the claim is about a whole column, such as the largest gap, whose power is not known.
+        """The power of the rule: how likely it fails in a new sample of `units` units (None: as
+        many as here) if the system has become worse. All fields are NaN if that is not known.
 
-        rule: that of the statement. evidence: as `evidence` returns it. study: that of the
-        statement at the level that decides, from which the evidence is. tests: how many comparisons
-        are adjusted together. units: the planned number of units; None for that of the evidence.
+        evidence: what `self.evidence(study)` gives, which may be adjusted. study: at the level that
+        decides. tests: how many comparisons are adjusted together.
         """
         metric = self.chosen.metric
         e = evidence.difference  # the difference of a pair, or the number of a system alone
-        is_unknown = not e.n or math.isnan(e.value)  # no unit of a slice has a value
-        if is_unknown or isinstance(self.claim, ColumnBound):
+        has_no_value = not e.n or math.isnan(e.value)
+        # no power is known of a number of a whole column, such as the largest gap between groups
+        if has_no_value or isinstance(self.claim, ColumnBound):
             return catching.Catch()
 
-        # what is expected of an unchanged model, and the level of its limits
         if self.second:
-            level = study.test_level
-            expected_estimate = 0.0  # it does not differ from the second system
+            # an unchanged system is taken to be as good as the second one
+            expected_estimate = 0.0
             _, second = self._compared(study)
-            metric_value = second.unadjusted().value  # the raw value, without adjustment
+            # on the metric's own scale, whose ends bound a regression: without covariates
+            metric_value = second.unadjusted().value
+            level = study.test_level
             alternative = study.settings.alternative
         else:
-            level = e.level
+            # an unchanged system is taken to keep the value of this sample
             expected_estimate = e.value
             metric_value = e.value
+            level = e.level
             alternative = Alternative.TWO_SIDED
-        # Holm's first step: at this level a comparison is significant whatever the others are
+        # Holm's strictest step: a comparison that is significant here is so after Holm whatever the
+        # other p-values are, so that the power is not overstated
         family_level = 1 - (1 - level) / tests
 
         ends = Interval(*metric.ends)
@@ -213,50 +212,53 @@ class Statement:
             alternative=alternative,
             stretch=self._stretch(study, n, alternative.two_sided_level(level)),
         )
+        # the standard errors are those of e.n units: `of_units` scales them to n
         return catching.catch(rule, measured.of_units(n), self.result)
 
     def _compared(self, study: Study) -> tuple[Any, Any]:
-        """The statistics of the metric of the system and of the second one."""
+        """The metric of the system and of the second one, each a `Statistic`: the value with what
+        its standard error and tests are computed from.
+        """
         return study.compared(self.chosen, (self.system, self.second), self._member)
 
     def _stretch(self, study: Study, n: int, level: float) -> float:
-        """How many times further a limit at the margin lies from the estimate than a normal limit
-        does, in a sample of n units; 1 if normal limits are good enough.
-
-        They are not for the difference of two shares that McNemar's test compares. Its limits are
-        Tango's, which lie further away, and matter where a margin decides.
-
-        study: that of the statement at the level that decides. level: of the two-sided limits.
+        """The distance of the study's confidence limits from the estimate, as a multiple of that of
+        normal limits, in a sample of n units. It is taken as 1 but for the difference of two shares
+        by McNemar's test, whose limits are Tango's: these are wider. study: at the level that
+        decides. level: of the two-sided limits.
         """
         if not isinstance(self.claim, Against):
             return 1.0
-        first, second = self._compared(study)
         margin = self.claim.within or study.settings.margin
+        if not margin:  # the test decides, and not the limits
+            return 1.0
+        first, second = self._compared(study)
         test = inference.method(first.unadjusted()).test
-        if not margin or test is not methods.mcnemar:
+        if test is not methods.mcnemar:
             return 1.0
         return sensitivity.stretch_of_decisions(first, second, margin, n, level)
 
     def _error(
         self, evidence: significance.Comparison, study: Study, level: float, ends: Interval
     ) -> sensitivity.ErrorOf:
-        """The standard error as a function of the true value of a system, or of the true difference
-        of a pair.
+        """A function from the true value of the system, or from the true difference of the pair, to
+        the standard error of its estimate: for a share, for example, it depends on the value.
 
-        evidence: as `evidence` returns it. study: that of the statement at the level that decides.
-        level: of the two-sided test, adjusted for the other comparisons. ends: the lowest and the
-        highest value of the metric.
+        evidence, study: as in `catch`. level: of the two-sided test, adjusted for the other
+        comparisons. ends: the lowest and the highest value of the metric.
         """
         if not self.second:
             return sensitivity.error_by_value(evidence.difference, ends)
         first, second = self._compared(study)
         test = inference.method(first.unadjusted()).test
-        error_from_rows = ERRORS.get(test)  # None if the rows or units do not tell the error
-        # nor do they for a comparison by fold, whose error is that of the folds
+        # McNemar's test and the test of paired means have a formula for the error, with the spread
+        # of the rows; a comparison by fold has not, as the error is that of the folds
+        error_from_rows = ERRORS.get(test)
         if error_from_rows and evidence.unit != "fold":
             return error_from_rows(first, second, evidence, level)
 
-        # the error is recovered from the differences that the test detects
+        # for any other test the error follows from its power: the difference that it detects is a
+        # known multiple of the standard error
         def detectable(level: float) -> float:
             """The smallest difference that the test at this level detects with 80% power."""
             pair = (self.system, self.second)
@@ -269,20 +271,16 @@ class Statement:
     ) -> Row:
         """The statement as a row: metric, system, against, segment, slice; value; low and high, the
         limits that the report prints; rule_low and rule_high, those that decide; result; why, the
-        reason for a result that does not follow from the limits, else "".
+        reason for a result that the limits do not decide, else "".
 
-        The result is NOT_DECIDED if the data cannot decide, and CANNOT_TELL if the limits at the
-        level that decides are not known. Otherwise it follows from the deciding limits.
-
-        printed, deciding: what `evidence` returns at the level of the report, and at the level that
-        decides. level: the latter.
+        printed, deciding: `evidence` at the level of the report, and at `level`, which decides.
         """
         e = deciding.difference
-        why = self.obstacle(deciding)
+        why = self.obstacle(deciding)  # the data cannot decide, whatever the limits are
         if why:
             result = NOT_DECIDED
         else:
-            why = self._doubt(deciding, level)
+            why = self._doubt(deciding, level)  # the limits at the deciding level are not known
             result = CANNOT_TELL if why else self.result(deciding)
         slice_label = "" if self.slice is None else self.slice.label
         return {
@@ -317,18 +315,17 @@ def decided(
     direction: int,
     margin: float | None,
 ) -> str:
-    """The result of a claim: pass, fail or cannot tell.
-
-    A bound is decided by a number and its limits, "not worse within a margin" by the limits of the
-    difference, and any other comparison by its verdict. evidence: as `Statement.evidence` returns
-    it. direction: 1 if higher values of the metric are better, −1 if lower ones are. margin: that
-    of the report, which is used if the claim states none.
+    """The result of a claim, PASS, FAIL or CANNOT_TELL. evidence: its `difference` is that of a
+    pair, first − second, or for a `Bound` the number of a system alone, with limits. direction: 1
+    if higher values of the metric are better, −1 if lower ones are. margin: that of the report,
+    which is used if the claim states none.
     """
     e = evidence.difference
     if isinstance(claim, Bound):
         return claim.result(e.value, e.low, e.high)
     if claim.words == "not worse" and claim.within is not None:
-        # limits of how much better the first system is, whichever direction is better
+        # Non-inferiority is decided by the limits alone, without the test: those of how much better
+        # the first system is. The sign turns both limits round if lower values are better.
         low, high = sorted((e.low * direction, e.high * direction))
         if low > -claim.within:
             return PASS
@@ -336,8 +333,10 @@ def decided(
             return FAIL
         return CANNOT_TELL
     margin = claim.within or margin
+    # "better", "equivalent", "cannot tell" or "worse", by the test and the test of equivalence
     verdict = significance.verdict(evidence, margin=margin, direction=direction)
-    return RESULTS[claim.words][verdict]
+    result_of_verdict = RESULTS[claim.words]
+    return result_of_verdict[verdict]
 
 
 class JudgedRule(NamedTuple):
@@ -346,6 +345,37 @@ class JudgedRule(NamedTuple):
     rule: PolicyRule
     result: str
     statements: pd.DataFrame
+
+
+def _warning(rule: PolicyRule, statements: pd.DataFrame) -> str:
+    """Why a rule can hardly fail, as a sentence; "" if it can, or if that is not known (NaN).
+
+    statements: a row for each statement of the rule, with the fields of `catching.Catch`: `power`
+    is the probability to fail at a regression of the size `margin`, `catches` the regression that
+    fails with 80% probability.
+    """
+    # Without a regression to catch, the margin of a bound is the distance of the value from the
+    # bound. A model worse by this distance lies on the bound, where the power says nothing of the
+    # data: it is the same whatever they are.
+    power = statements["power"]
+    if rule.catch is None and isinstance(rule.claim, Bound):
+        power = pd.Series(math.nan, index=power.index)
+    # no regression fails with 80% probability, and an unchanged model hardly ever does
+    rarely_fails = statements["unchanged_fails"] < sensitivity.BLUNT
+    catches_nothing = statements["catches"].isna() & rarely_fails
+    if (catches_nothing & power.isna()).all():
+        return obstacle("no_regression_fails", rule=rule.that)
+    if not (power < sensitivity.BLUNT).any():
+        return ""
+    weakest = statements.loc[power.idxmin()]
+    # the sentence names the regression that is caught, if any is
+    kind = "never_fails" if math.isnan(weakest["catches"]) else "hardly_fails"
+    facts = {
+        "margin": numbers.number(weakest["margin"]),
+        "power": numbers.share(weakest["power"]),
+        "caught": numbers.number(weakest["catches"]),
+    }
+    return obstacle(kind, rule=rule.that, **facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,42 +454,11 @@ class Judged:
 
     @property
     def warnings(self) -> list[str]:
-        """A sentence for each rule that can hardly fail: that no regression fails it, or how small
-        its smallest power is at a regression of its margin.
-
-        The power at the margin says nothing of a bound whose rule states no regression to catch:
-        the margin is then the distance of the bound from the value, and a model that is worse by
-        this distance lies on the bound, where the probability to fail is the same whatever the data
-        are.
+        """A sentence for each rule that can hardly fail, at most one per rule: that no regression
+        fails it, or how small its power is at a regression of the size that it should catch.
         """
-        sentences = []
-        for rule, _, rows in self.rules:
-            is_bound_without_margin = rule.catch is None and isinstance(rule.claim, Bound)
-            # statements whose power at the margin is known (not NaN), and says something
-            has_power = rows["power"].notna() & (not is_bound_without_margin)
-            # Statements that no regression fails with 80% probability, and that an unchanged model
-            # is known to fail with a small one: unknown, it is NaN, which is not below.
-            catches_nothing = rows["catches"].isna() & (rows["unchanged_fails"] < sensitivity.BLUNT)
-            # first kind of sentence, without numbers: no statement has a power to name
-            if (catches_nothing & ~has_power).all():
-                sentences.append(obstacle("no_regression_fails", rule=rule.that))
-                continue
-            # second kind: with the smallest power of a statement, if it is too small
-            if is_bound_without_margin:
-                continue
-            blunt = rows[rows["power"] < sensitivity.BLUNT]  # unknown power, NaN, is not below
-            if blunt.empty:
-                continue
-            row = blunt.loc[blunt["power"].idxmin()]
-            # the sentence names `catches`, unless it is NaN: nothing is caught with 80% probability
-            kind = "never_fails" if math.isnan(row["catches"]) else "hardly_fails"
-            facts = {
-                "margin": numbers.number(row["margin"]),
-                "power": numbers.share(row["power"]),
-                "caught": numbers.number(row["catches"]),
-            }
-            sentences.append(obstacle(kind, rule=rule.that, **facts))
-        return sentences
+        sentences = [_warning(rule, rows) for rule, _, rows in self.rules]
+        return [sentence for sentence in sentences if sentence]
 
     @property
     def unkept(self) -> Iterator[str]:
@@ -515,19 +514,23 @@ def judge(
         # a policy file without a level has that of the report's tests
         policy = replace(policy, level=1 - alpha)
     statements_by_rule = statements_of_rules(policy.rules, studies)
+    # statements that limits or a test decide, which err at a known rate; a bound on the value does
+    # not, as it is about the sample itself
     n_may_err = 0
     for statements in statements_by_rule:
-        statements.sort(key=Statement.rank)
+        statements.sort(key=Statement.rank)  # by system, the best first
         n_may_err += sum(statement.claim.may_err for statement in statements)
-    # of each statement; None for a single rule, which has no level of its own
-    level = None if policy.level is None else 1 - (1 - policy.level) / max(n_may_err, 1)
-    # `deciding`: each study -> the same at the level that decides
-    if level is None and (alpha is None or isinstance(policy.alone, Bound)):
-        # the limits that the report prints decide
-        deciding = {study: study for study in studies}
+    level = None  # at which each statement is decided; None for a single rule (no policy file)
+    if policy.level is not None:
+        level = 1 - (1 - policy.level) / max(n_may_err, 1)  # Bonferroni
+    # each study -> the same study with limits and tests at the level that decides
+    if level is not None:
+        deciding = {study: study.at_level(level) for study in studies}
+    elif alpha is None or isinstance(policy.alone, Bound):
+        deciding = {study: study for study in studies}  # the limits that the report prints
     else:
-        # a single rule of comparison is decided at the level of tests, 1 − alpha
-        deciding = {study: study.at_level(level or study.settings.test_level) for study in studies}
+        # a single rule of comparison, for which the user chose the level of tests, 1 − alpha
+        deciding = {study: study.at_level(study.settings.test_level) for study in studies}
     rows = []
     for number, rule in enumerate(policy.rules):
         statements = statements_by_rule[number]
@@ -548,28 +551,29 @@ def _statement_rows(
     level: float | None,
     units: int | None,
 ) -> Iterator[Row]:
-    """Yield the row of each statement of a rule: the columns of `Statement.row`, and the fields of
-    `catching.Catch`, NaN where the statement is not decided.
+    """Yield a row for each statement of a rule: its values, limits and result (`Statement.row`) and
+    its power (`catching.Catch`, NaN if the limits do not decide the statement).
 
-    deciding: each study -> the same at the level that decides. level: of each statement of a policy
-    file, already adjusted for their number; None for a single rule, whose comparisons are adjusted
-    for each other here. units: as in `judge`.
+    deciding: each study -> the same study at the level that decides. level: that of a statement of
+    a policy file; None for a single rule. units: planned, None for as many as the data have.
     """
-    # the report prints its own limits; others may decide
-    all_printed = [statement.evidence(statement.study) for statement in statements]
-    all_deciding = [statement.evidence(deciding[statement.study]) for statement in statements]
+    # the report prints limits at its own level, which may differ from the one that decides
+    printed_evidence = [statement.evidence(statement.study) for statement in statements]
+    evidence = [statement.evidence(deciding[statement.study]) for statement in statements]
+    # `level` of a policy file allows for the number of its statements (Bonferroni); the comparisons
+    # of a single rule are adjusted by Holm within each study instead
+    n_adjusted: Counter[Study] = Counter()
     if level is None:
-        all_deciding = _adjusted(statements, all_deciding)
-    statements_of_study = Counter(statement.study for statement in statements)
-    for statement, printed, evidence in zip(statements, all_printed, all_deciding, strict=True):
+        evidence = _adjusted(statements, evidence)
+        n_adjusted.update(statement.study for statement in statements)
+    for statement, printed, decisive in zip(statements, printed_evidence, evidence, strict=True):
         study = deciding[statement.study]
-        row = statement.row(printed, evidence, study.settings.level)
-        # how many comparisons are adjusted together: none beside this one in a policy file
-        tests = 1 if level is not None else statements_of_study[statement.study]
-        caught = catching.Catch()
+        row = statement.row(printed, decisive, study.settings.level)
+        power = catching.Catch()  # all NaN
         if not row["why"]:  # the limits decide
-            caught = statement.catch(rule, evidence, study, tests, units)
-        yield row | caught._asdict()
+            tests = max(n_adjusted[statement.study], 1)
+            power = statement.catch(rule, decisive, study, tests, units)
+        yield row | power._asdict()
 
 
 def _statement_words(row: Row) -> str:
@@ -704,19 +708,21 @@ class ReportResult(NamedTuple):
 
 def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -> ReportResult:
     """The result of a claim about the report as a whole: that it has no finding of some kind, that
-    no slice is worse than the others, or that the evaluation can be trusted.
+    no slice is worse than the others, or that the evaluation can be trusted. `why` names what fails
+    it (codes of findings, or worse slices), or says why it is not decided; "" if it passes.
 
-    findings: returns the findings of the report. `why` of the result has the codes of findings or
-    the worse slices of a claim that fails, and the reason for a claim that is not decided.
+    findings: a function that returns the findings of the report, slow to compute.
     """
     if isinstance(claim, NoFinding):
         codes = sorted({finding["code"] for finding in findings() if claim.bars(finding)})
         if codes:
             return ReportResult(FAIL, ", ".join(codes))
-        # the absence of findings means something only if results count, and slices were tested
+        # That nothing was found means something only if it could have been found. A broken design,
+        # such as a faulty assignment of users, makes every result of a study void.
         for study in studies:
-            if study.broken_design:
-                return ReportResult(NOT_DECIDED, study.broken_design)
+            why_void = study.broken_design
+            if why_void:
+                return ReportResult(NOT_DECIDED, why_void)
         if isinstance(claim, NoWeakSlice) and not any(map(_tests_slices, studies)):
             return ReportResult(NOT_DECIDED, obstacle("no_slice_tested"))
         return ReportResult(PASS, "")
@@ -724,7 +730,8 @@ def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -
         worse = _worse_slices(claim, studies)
         result = FAIL if worse else PASS
         return ReportResult(result, ", ".join(worse))
-    # `Trusted`: the validation report's verdict on the evaluation is the result
+    # The claim is `Trusted`. The validation report is its only study, and its verdict on the
+    # evaluation, such as PASS, is the result.
     return ReportResult(studies[0].word, "")
 
 
@@ -765,23 +772,23 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         yield from _picked_statements(claim, studies)
         return
     if isinstance(claim, Against):
-        # of several studies, those that have the second system, or the baseline if the claim names
-        # none
+        # a study without the second system (the baseline, if the claim names none) cannot answer
         with_second = [
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
         ]
-        # If no study has it, `_second_of_system` raises ParameterError below. Only a diff does not:
-        # it pairs its systems without it.
+        # If no study has it, all are kept: a diff compares each system with its old report and
+        # needs no second one, and for any other study `_second_of_system` raises ParameterError.
         studies = with_second or studies
     for study, chosen in _study_metrics(claim.metric, studies):
         if isinstance(claim, Against):
             second_of_system = _second_of_system(claim, study, chosen)
         else:
-            second_of_system = dict.fromkeys(study.subjects(chosen), "")  # compared with none
-        slices = _slices(claim.column, study)
+            # a system alone is compared with none: ""
+            second_of_system = dict.fromkeys(study.subjects(chosen), "")
+        slices = _slices(claim.column, study)  # None alone, for all units, without a column
         for name in _systems(claim, list(second_of_system)):
+            second = second_of_system[name]
             for slice_or_all in slices:
-                second = second_of_system[name]
                 yield Statement(claim, study, chosen, name, second, slice_or_all)
 
 
@@ -795,11 +802,13 @@ def _systems(claim: Bound | Against, systems: Sequence[str]) -> Sequence[str]:
 
 def _gap_statements(claim: GapBound, studies: Sequence[Study]) -> Iterator[Statement]:
     """The statements of a rule about the largest gap between the groups of a column: one for each
-    study and system. Raises ParameterError for groups or a metric that the report does not have.
+    study and each system that the rule is about. A gap is one number of all groups, so that no
+    statement has a slice or a second system. Raises ParameterError for groups or a metric that the
+    report does not have.
     """
+    column = claim.column or ""  # never None here: a rule about gaps cannot be written without one
     for study in studies:
-        # the rule names a column, as every `ColumnBound` does; this raises if it has no groups
-        study.group_parts(claim.column or "")
+        study.group_parts(column)  # called only to raise for a column without groups
         metrics = {chosen.label: chosen for chosen in study.group_metrics}
         label = lookup.label_of("the metric", claim.metric, metrics.values())
         for name in _systems(claim, study.systems):
@@ -831,8 +840,8 @@ def _second_of_system(claim: Against, study: Study, chosen: metric.MetricAtK) ->
 
 def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
     """Raise ParameterError for a rule of comparison that is always kept, or never, whatever the
-    data are, because the study asks a one-sided question: it can find out only that the first
-    system is better, or only that it is worse, and the rule is about the other direction.
+    data are. That happens if the study asks a one-sided question, which can find a system only
+    better or only worse, and the rule is about the other direction.
     """
     claim = rule.claim
     study = statement.study
@@ -840,26 +849,29 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
     alternative = study.settings.alternative
     if not (isinstance(claim, Against) and alternative.one_sided and metric.direction):
         return
-    # True if the question is whether the first system is better, False if it is worse
-    asks_for_better = alternative.counts(metric.direction)
-    # all results that data can lead to, as in `decided`
+    # a better system differs in the direction of the metric: 1 if high values are better, else −1
+    asks_for_better = alternative.counts(sign=metric.direction)
+    # all results that the claim can have, by the rules of `decided`
     if claim.words == "not worse" and claim.within is not None:
-        # Decided by the limits of how much better the first system is. A one-sided question has one
-        # of them: the lower one, by which the rule passes, or the upper one, by which it fails.
+        # Limits decide. A one-sided interval of how much better the system is has one finite limit:
+        # a lower one can show that the rule passes, an upper one that it fails.
         decided_result = PASS if asks_for_better else FAIL
         results = [decided_result, CANNOT_TELL]
     else:
-        # decided by the verdict
+        # the verdict decides; "equivalent" needs a margin
         decided_verdict = "better" if asks_for_better else "worse"
         verdicts = [decided_verdict, "cannot tell"]
         if claim.within or study.settings.margin:
             verdicts.append("equivalent")
-        results = [RESULTS[claim.words][verdict] for verdict in verdicts]
+        result_of_verdict = RESULTS[claim.words]
+        results = [result_of_verdict[verdict] for verdict in verdicts]
     is_kept = [rule.is_kept_by(result) for result in results]
     if any(is_kept) and not all(is_kept):  # the data decide
         return
+    # the errors that are raised: the rule is never kept, is kept by every result although one of
+    # them is "cannot tell", or has only results that pass
     problem = "one_sided_never_kept"
-    if all(is_kept) and CANNOT_TELL in results:  # as the rule is kept on "cannot tell"
+    if all(is_kept) and CANNOT_TELL in results:
         problem = "one_sided_always_kept"
     elif all(is_kept):
         problem = "one_sided_never_fails"

@@ -74,18 +74,17 @@ def _binned(bin_of_row: Ints, place: Floats, bins: int) -> BinnedRows:
 def places(
     count: int, time: Floats | None, group: np.ndarray | None, tests: Sequence[Ints]
 ) -> Floats:
-    """The position of each row on the axis of the map of folds, shape (rows,): its time; without
-    times the rank of its group, where groups are sorted by the first fold that tests them; with
-    neither its number in the table.
+    """The position of each row on the axis of a figure that shows where folds test and train, shape
+    (rows,): its time; without times the rank of its group; with neither its number in the table.
 
-    count: the number of rows. time, group: of each row, None if the table has none. tests: the
-    numbers of the test rows of each fold.
+    Groups are ranked by the first fold that tests them, so that the groups of a fold lie together.
+    count: of rows. time, group: of each row, or None. tests: the numbers of each fold's test rows.
     """
     if time is not None:
         return time
     if group is None:
         return np.arange(count, dtype=float)
-    untested = len(tests)  # in place of a fold, after all of them
+    untested = len(tests)  # stands for a fold after all others: untested groups rank last
     first_fold_of_row = np.full(count, untested)
     for fold, test in reversed(list(enumerate(tests))):  # the first fold overwrites later ones
         first_fold_of_row[test] = fold
@@ -101,22 +100,23 @@ def places(
 def stretches(
     place: Floats, folds: Iterable[FoldRows], max_bins: int, *, axis: str
 ) -> pd.DataFrame:
-    """The stretches of the axis on which a fold tests, trains or does both, as rows of fold, kind
-    ("test", "training" or "both"), start, width. A stretch joins neighbouring bins of one kind.
+    """The stretches of an axis on which each fold tests, trains or does both, to be drawn as bars:
+    fold, kind ("test", "training" or "both"), start, width. The axis is cut into bins, and
+    neighbouring bins of one kind are joined. Bins without rows are in no stretch.
 
-    place: the position of each row on the axis, see `places`. max_bins: the number of bins; if
-    there are fewer different positions, as many as these. axis: what the positions are, "time",
-    "group" or "row".
+    place: the position of each row on the axis. axis: what it is, "time", "group" or "row".
     """
     end = place.max()
     if axis != "time":
-        end += 1  # the last group or row has a width too
-    edges = np.linspace(place.min(), end, min(max_bins, np.unique(place).size) + 1)
-    bins = len(edges) - 1
+        end += 1  # ranks and row numbers are whole: the last one, too, is drawn 1 wide
+    bins = min(max_bins, np.unique(place).size)
+    edges = np.linspace(place.min(), end, bins + 1)
+    # the last time lies on the last edge, and belongs to the last bin
     bin_of_row = np.clip(np.searchsorted(edges, place, side="right") - 1, 0, bins - 1)
     if axis == "row":
-        # The order of rows means nothing. All rows of a bin get one position, so that `_kinds`
-        # takes test and training rows in one bin as mixed: "both".
+        # `_kinds` tells by the positions whether test and training rows of a bin are mixed or lie
+        # side by side. The order of rows means nothing: with one position for all rows of a bin,
+        # they always count as mixed.
         place = bin_of_row.astype(float)
     rows = []
     for fold in folds:
@@ -127,29 +127,23 @@ def stretches(
         starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1]))
         ends = np.append(starts[1:], bins)
         for start, stop in zip(starts.tolist(), ends.tolist(), strict=True):
-            if kind[start]:  # "" for bins without rows
+            if kind[start]:  # else the bins have no rows
                 width = edges[stop] - edges[start]
                 rows.append((fold.name, kind[start], edges[start], width))
     return pd.DataFrame(rows, columns=["fold", "kind", "start", "width"])
 
 
 def _kinds(test: BinnedRows, train: BinnedRows) -> np.ndarray:
-    """What each bin holds: "test", "training" or "both", "" for an empty bin. It is both only where
-    test and training rows lie between each other, else what it has more of.
+    """What the rows of each bin are used for: "test", "training" or "both"; "" for a bin without
+    rows. A bin in which all training rows lie before or after all test rows only straddles their
+    border: it is not "both", but what most of its rows are, "test" if there are as many of each.
     """
-    has_test = test.count > 0
-    has_train = train.count > 0
-    # where they are not mixed, the bin is only too wide to separate them
+    is_empty = (test.count == 0) & (train.count == 0)
+    # the ranges of positions overlap; never where one of them has no rows, as low is then +∞
     are_mixed = (train.high >= test.low) & (test.high >= train.low)
-    return np.select(
-        [
-            ~has_test & ~has_train,
-            has_test & has_train & are_mixed,
-            test.count >= train.count,
-        ],
-        ["", "both", "test"],
-        "training",
-    )
+    kind = np.where(test.count >= train.count, "test", "training")
+    kind = np.where(are_mixed, "both", kind)
+    return np.where(is_empty, "", kind)
 
 
 # Other splits -------------------------------------------------------------------------------------
@@ -202,20 +196,21 @@ class Resplits:
 
     @property
     def spread_ratios(self) -> SpreadRatios:
-        """How many times as much a single holdout varies as each k-fold. A way of splitting whose
-        estimates do not vary, or that has fewer than two, is left out; without a holdout that
-        varies, `single` is "" and `times` is empty.
+        """How many times as much the estimate by a single holdout varies as that by each k-fold:
+        the standard deviation of the one over that of the other, both over repeated draws. Ways
+        with an unknown sd or one of 0 are left out; without a holdout that varies there is none.
         """
-        spread = self.summary.set_index("way")["sd"]
-        varying = [name for name in spread.index if spread[name] > 0]  # not NaN either
-        for single in varying:
-            # `ONE_HOLDOUT`, or "one holdout of 30% of groups"; a table has one of these ways
-            if single.startswith("one holdout"):
-                # "10-fold", "10-fold of groups" and "mean of 10 × 10-fold"
-                k_folds = [name for name in varying if "-fold" in name]
-                times = {name: float(spread[single] / spread[name]) for name in k_folds}
-                return SpreadRatios(single, times)
-        return SpreadRatios("", {})
+        sd_of_way = self.summary.set_index("way")["sd"]
+        varying = [name for name in sd_of_way.index if sd_of_way[name] > 0]  # False for NaN
+        # `ONE_HOLDOUT` or "one holdout of 30% of groups": a table is split in one of these ways
+        holdouts = [name for name in varying if name.startswith("one holdout")]
+        if not holdouts:
+            return SpreadRatios("", {})
+        single = holdouts[0]
+        # such as "10-fold", "10-fold of groups" and "mean of 10 × 10-fold"
+        k_folds = [name for name in varying if "-fold" in name]
+        times = {name: float(sd_of_way[single] / sd_of_way[name]) for name in k_folds}
+        return SpreadRatios(single, times)
 
 
 # Jobs
@@ -229,20 +224,21 @@ def jobs_of(folds: Folds, system: str, name: str) -> list[Job]:
 
 
 def curve_jobs(setting: Setting, system: str) -> list[Job]:
-    """Fits for the learning curve: on the `SHARES` of each fold's training rows, the smaller within
-    the larger, tested on these training rows and on the fold's test rows. The jobs of one share
-    follow each other. A share that is all training rows, or from which nothing can be learnt, has
-    no job.
+    """The fits for the learning curve, sorted by share: on each of the `SHARES` of each fold's
+    training rows, drawn so that smaller samples lie within larger ones; each is tested on these
+    rows and on the fold's test rows. There is no job for a sample with only one class, from which
+    nothing can be learnt, or one of all training rows, whose fit is already made.
     """
     jobs = []
     for i, (train, test) in enumerate(setting.folds.pairs):
-        # 4 is the number of the learning curve among the uses of the seed
+        # 4 and the fold: random numbers of their own, apart from other uses of the seed
         order = np.random.default_rng([setting.seed, 4, i]).permutation(train)
         for share in SHARES:
-            rows = order[: max(5, round(share * train.size))]  # fewer than 5 rows say too little
+            size = max(5, round(share * train.size))  # fewer than 5 rows say too little
+            rows = np.sort(order[:size])
             if rows.size < train.size and setting.can_learn_from(rows):
-                jobs.append(Job(system, np.sort(rows), test, f"{CURVE} {share:g}", on_train=True))
-    return sorted(jobs, key=lambda job: job.place)
+                jobs.append(Job(system, rows, test, f"{CURVE} {share:g}", on_train=True))
+    return sorted(jobs, key=lambda job: job.place)  # the place ends in the share
 
 
 def nested_jobs(way: SplitMethod, system: str) -> list[Job]:
@@ -259,22 +255,25 @@ def nested_jobs(way: SplitMethod, system: str) -> list[Job]:
 
 
 def half_jobs(setting: Setting, system: str) -> list[Job]:
-    """Fits for the variance of the mean over holdouts: `IN_HALF` holdouts in each half of the rows,
-    for several splits into halves. The two halves of a split have no row in common, so that the
-    difference of their means shows how much such a mean varies (`nested.conservative_z`). Empty if
+    """The fits for the variance of a mean over holdouts, by Nadeau and Bengio's conservative z: the
+    rows are split into halves several times, and `IN_HALF` holdouts are drawn in each half. Halves
+    share no row, so that the difference of their means shows how much such a mean varies. Empty if
     a half is too small for a holdout.
     """
     n = len(setting.examples)
-    label = setting.strata
+    label = setting.strata  # classes, to stratify by; None for a number
     seed = setting.seed
     repeats = setting.limits.repeats
     jobs = list[Job]()
     try:
+        # a holdout of half of the rows has a half as its training rows and the other as test rows;
+        # another seed than that of the holdouts, as they must not depend on each other
         halves = splits.holdout(n, seed=seed + 1, share=0.5, repeats=repeats, label=label)
         for pair in halves.pairs:
             for half in pair:
                 label_of_half = None if label is None else label[half]
-                # twice the share of half the rows: as many test rows as a holdout of all rows has
+                # a half has half as many rows: with twice the share as many of them are tested as
+                # by a holdout of all rows
                 holdouts = splits.holdout(
                     half.size,
                     seed=seed,
@@ -282,7 +281,7 @@ def half_jobs(setting: Setting, system: str) -> list[Job]:
                     repeats=IN_HALF,
                     label=label_of_half,
                 )
-                for train, test in holdouts.pairs:
+                for train, test in holdouts.pairs:  # positions within the half
                     jobs.append(Job(system, half[train], half[test], HALVES))
     except InputError:  # a half is too small
         return []
@@ -347,33 +346,35 @@ def _estimates(way: SplitMethod, metric: MetricAtK, fits: Fits) -> list[float]:
 
 
 def _nested(way: SplitMethod, metric: MetricAtK, fits: Fits, n: int) -> NestedDraws | None:
-    """The row values for nested cross-validation, see `NestedFold`: for each fold of each draw of k
-    folds the values of its own rows, by the fit without this fold, and the values of all other
-    rows, each by the fit without this fold and the row's own.
+    """What nested cross-validation needs: for each fold, the metric's values of its own rows by the
+    fit without this fold (outer), and of the rows of each other fold by the fit without both folds
+    (inner). The rows are split into k folds several times, each time a draw.
 
-    way: of splitting into k folds. n: the number of rows of the table. fits: of the parts
-    `way.name` and `NESTED`; a draw counts only if both parts have all its fits. None if there is no
-    such draw, or a fold has fewer than two values.
+    n: rows of the table. None without a draw of which all fits were made in time, or if a fold has
+    fewer than two rows with a value.
     """
     k = way.folds_per_value
     pairs = list(combinations(range(k), 2))
-    # the values of the test rows of each fit
+    # an array for each fit: the values of its test rows
     values_of_folds = [_row_values(metric, test) for test in fits[way.name].tests]
     values_of_pairs = [_row_values(metric, test) for test in fits[NESTED].tests]
+    # a draw has a fit for each fold, and one for each pair of folds; incomplete draws are dropped
     folds_by_draw = _in_runs(values_of_folds, k)
     pairs_by_draw = _in_runs(values_of_pairs, len(pairs))
     folds = list[NestedFold]()
-    # one of the two parts may have had no time for the last draws
-    for outer, values_of_draw in zip(folds_by_draw, pairs_by_draw, strict=False):
+    # there may have been no time for the last draws, of folds or of pairs
+    for outer, values_by_pair in zip(folds_by_draw, pairs_by_draw, strict=False):
         # inner[i]: for each other fold j the values of the rows of j, by the fit without i and j
         inner: list[list[Floats]] = [[] for _ in range(k)]
-        for (first, second), values in zip(pairs, values_of_draw, strict=True):
-            # the fit without two folds was tested on both, the first of them first
+        for (first, second), values in zip(pairs, values_by_pair, strict=True):
+            # the test rows of this fit are those of both folds, one after the other; for either
+            # fold those of the other one are inner values
             of_first, of_second = np.split(values, [outer[first].size])
             inner[first].append(of_second)
             inner[second].append(of_first)
-        for values, values_of_others in zip(outer, inner, strict=True):
-            folds.append(NestedFold(defined(values), defined(np.concatenate(values_of_others))))
+        for outer_values, inner_values in zip(outer, inner, strict=True):
+            fold = NestedFold(defined(outer_values), defined(np.concatenate(inner_values)))
+            folds.append(fold)
     if not folds or any(fold.outer.size < 2 for fold in folds):
         return None
     return NestedDraws(folds, k, n)
@@ -417,17 +418,16 @@ def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> I
 def _curve(
     setting: Setting, metric: MetricAtK, smaller: FitsOfPart, fold_fits: Sequence[Fit]
 ) -> pd.DataFrame:
-    """The learning curve: for each share of the training rows a row with the values on test rows
-    and a row with those on training rows, as the column `system` says. rows: the mean number of
-    training rows. n: the number of folds that define the metric. value, low, high: the mean, the
-    lowest and the highest value of these folds.
+    """The learning curve, sorted by system and rows: for each share of the training rows a point on
+    test rows and one on training rows (the column `system`), with the mean number of training rows,
+    and n, mean, lowest and highest of the folds' values, where they are defined.
 
-    smaller: the fits on parts of the training rows of each fold, as far as they were made in time.
-    fold_fits: the fits on all training rows of each fold.
+    smaller: the fits on shares below 1. fold_fits: those on all training rows of each fold.
     """
+    # share, as text -> a fit for each fold, and the number of its training rows
     fits_of_share: dict[str, list[Fit]] = {}
     rows_of_share: dict[str, list[int]] = {}
-    # `job.place` names the share; the last jobs may lack a fit
+    # `job.place` names the share; there may have been no time for the fits of the last jobs
     for job, fit in zip(smaller.jobs, smaller.fits, strict=False):
         fits_of_share.setdefault(job.place, []).append(fit)
         rows_of_share.setdefault(job.place, []).append(job.train.size)
@@ -435,12 +435,13 @@ def _curve(
     rows_of_share[ALL_TRAINING_ROWS] = [train.size for train, _ in setting.folds.pairs]
     curve = []
     for share, fits in fits_of_share.items():
-        tables = {
+        predictions = {  # `Rows`, the actual and the predicted values, of each fold
             TESTED: [fit.test for fit in fits],
             TRAINED: [fit.train for fit in fits if fit.train is not None],
         }
-        for name, tables_of_folds in tables.items():
-            values = defined(np.array([metric.value(rows) for rows in tables_of_folds]))
+        for name, rows_by_fold in predictions.items():
+            # a metric may be undefined (NaN) on a fold, such as one without positive rows
+            values = defined(np.array([metric.value(rows) for rows in rows_by_fold]))
             if values.size:
                 row: Row = {"system": name, "rows": round(np.mean(rows_of_share[share]))}
                 row |= {"n": values.size, "value": values.mean()}
@@ -492,11 +493,11 @@ def fit_folds(setting: Setting, learner: Learner, systems: Sequence[str]) -> dic
 
 
 def _fit_all(setting: Setting, learner: Learner, jobs: Sequence[Job]) -> list[Fit]:
-    """Make the fits of all jobs, without a time limit."""
+    """The fits of all jobs, in their order, however long they take."""
     return fitting.run(
         learner,
         jobs,
-        required=len(jobs),
+        required=len(jobs),  # all of them, whatever the time
         seconds=np.inf,
         second_process=setting.limits.second_process,
     )
@@ -510,27 +511,30 @@ def fit_others(
     fold_fits: list[Fit],
     seconds: float,
 ) -> Resplits:
-    """Fit a system on all other splits than the chosen folds, within `seconds`, and measure it.
-    Ways of splitting with few fits come first, those for which there is no time are `unfitted`.
+    """Fit a system on other splits of the table than the chosen folds, within `seconds`, and
+    measure how the estimate depends on the split. Ways of splitting with few fits come first; those
+    without time are named in `unfitted`, and what rests on them is None or empty.
 
-    setting: the table and its folds. system: a name among the learner's estimators. fold_fits: the
-    fits of the system on the chosen folds, which are made already.
+    system: a name among the learner's estimators. fold_fits: its fits on the chosen folds.
     """
-    ways, impossible = setting.ways()  # impossible: such as for a table that is too small
+    ways, impossible = setting.ways()  # some need more rows than the table has
+    # the way, if any, whose folds can also be left out two at a time, for nested cross-validation
     nesting = next((way for way in ways if _can_nest(setting, way, metric)), None)
     jobs = _jobs_of_parts(setting, ways, nesting, system)
+    # name of a way of splitting, or of another part such as the learning curve -> its fits
     fits = _fits_in_time(setting, learner, jobs, seconds)
     points = _points(ways, metric, fits)
-    folds = _repeated_folds(setting, ways, fits, fold_fits)
-    holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
+    # the predictions for the test rows of each fit, the same in all `tests` below
+    tests_of_folds = _repeated_folds(setting, ways, fits, fold_fits)
+    tests_of_holdouts = fits.get(ONE_HOLDOUT, NO_FITS).tests
+    # For a table with groups or times: the mistake of splitting by rows in spite of them. It is
+    # measured on the k test sets together, so that all must have been fitted in time.
     ignoring = None
-    # `setting.blind` names the way of k folds of rows that ignores the group or the time; a table
-    # with neither lacks it
     tests_ignoring = fits.get(setting.blind, NO_FITS).tests
-    if len(tests_ignoring) == setting.k:  # else the time was too short
+    if len(tests_ignoring) == setting.k:
         ignoring = Rows.join(tests_ignoring)
     bootstrap = None
-    if setting.examples.classes:  # error rates are of decisions for a class
+    if setting.examples.classes:  # it estimates error rates, which a number does not have
         bootstrap = _bootstrap(setting, fits)
     nested = None
     if nesting is not None:
@@ -538,12 +542,12 @@ def fit_others(
     return Resplits(
         points=points,
         summary=_summary(points, ways, fits),
-        folds=np.array([metric.value(test) for test in folds]),
+        folds=np.array([metric.value(test) for test in tests_of_folds]),
         curve=_curve(setting, metric, fits[CURVE], fold_fits),
         ignoring=ignoring,
         bootstrap=bootstrap,
         nested=nested,
-        holdouts=np.array([metric.value(test) for test in holdouts]),
+        holdouts=np.array([metric.value(test) for test in tests_of_holdouts]),
         halves=_half_means(metric, fits),
         unfitted=(*impossible, *_unfinished(fits)),
         warned=_count_warnings(fold_fits, fits),
@@ -577,21 +581,22 @@ def _count_warnings(fold_fits: Sequence[Fit], fits: Fits) -> dict[str, int]:
 def _jobs_of_parts(
     setting: Setting, ways: Sequence[SplitMethod], nesting: SplitMethod | None, system: str
 ) -> dict[str, list[Job]]:
-    """The jobs of each part, in the order in which they are fitted: first the fit on all rows and
-    the learning curve, then the other parts, those with the fewest fits first, so that the time is
-    enough for as many as possible. nesting: the way whose folds are left out two at a time (nested
-    cross-validation); None for none.
+    """The fits to make, as jobs by the name of their part (a way of splitting, or a further
+    analysis), in the order in which they are made. The time may not be enough for all: after the
+    fit on all rows and the learning curve, which every page shows, parts with few fits come first.
+
+    nesting: the way whose folds are left out two at a time, for nested cross-validation, or None.
     """
     jobs = {way.name: jobs_of(way.folds, system, way.name) for way in ways}
     if nesting is not None:
         jobs[NESTED] = nested_jobs(nesting, system)
-    if ONE_HOLDOUT in jobs:  # holdouts in halves are for the interval of the mean of holdouts
-        in_halves = half_jobs(setting, system)
-        if in_halves:
-            jobs[HALVES] = in_halves
+    # holdouts in halves of the rows give the interval of the mean over holdouts of all rows
+    in_halves = half_jobs(setting, system) if ONE_HOLDOUT in jobs else []
+    if in_halves:  # else the table is too small for them
+        jobs[HALVES] = in_halves
     all_rows = np.arange(len(setting.examples))
     first = {
-        APPARENT: [Job(system, all_rows, all_rows, APPARENT)],
+        APPARENT: [Job(system, train=all_rows, test=all_rows, place=APPARENT)],
         CURVE: curve_jobs(setting, system),
     }
     fewest_first = sorted(jobs, key=lambda name: len(jobs[name]))
@@ -622,35 +627,41 @@ def _fits_in_time(
 def _repeated_folds(
     setting: Setting, ways: Sequence[SplitMethod], fits: Fits, fold_fits: Sequence[Fit]
 ) -> list[Rows]:
-    """The predictions for the test rows of each fold of the repeated k-fold; of each chosen fold if
-    the table has folds of the user, or if no repeated k-fold suits it or was fitted. fold_fits: on
-    the chosen folds.
+    """The predictions for the test rows of each fold, of as many folds as there are: those of k
+    folds that were drawn several times, by row or by group. If the user set the folds, or no such
+    draws were fitted, those of the chosen folds. fold_fits: the fits of the chosen folds.
     """
-    if setting.examples.fold is None:
-        n_folds = setting.limits.repeats * setting.k
-        for way in ways:
-            # two other ways have k folds per value, too: the averaged k-folds have more folds in
-            # all, and the one that ignores the group or the time has fewer
-            is_k_fold = way.folds_per_value == setting.k
-            if is_k_fold and len(way.folds.pairs) == n_folds:
-                return fits[way.name].tests or [fit.test for fit in fold_fits]
-    return [fit.test for fit in fold_fits]
+    chosen_tests = [fit.test for fit in fold_fits]
+    if setting.examples.fold is not None:
+        return chosen_tests
+    n_folds = setting.limits.repeats * setting.k
+    for way in ways:
+        # The number of folds tells the way. Two others have k folds per value, too: the mean of
+        # several k-folds has more folds in all, and the k-fold that ignores groups or times has
+        # fewer, as it is drawn once.
+        is_k_fold = way.folds_per_value == setting.k
+        if is_k_fold and len(way.folds.pairs) == n_folds:
+            return fits[way.name].tests or chosen_tests
+    return chosen_tests
 
 
 def _can_nest(setting: Setting, way: SplitMethod, metric: MetricAtK) -> bool:
-    """True if nested cross-validation is possible: for k folds of independent rows, three or more
-    of at least two rows each, a metric that is a mean over rows, and enough training rows without
-    any two folds.
+    """True if the folds of a way of splitting allow nested cross-validation, which compares fits
+    without one fold with fits without two: it is for a mean over independent rows.
     """
-    is_k_fold = way.name == f"{setting.k}-fold" and way.folds_per_value >= 3
-    if not is_k_fold or not metric.metric.kind.mean_over_rows:
+    # the way has this name only if its rows are independent; without two of two folds no row is
+    # left to train on
+    is_k_fold_of_rows = way.name == f"{setting.k}-fold"
+    if not is_k_fold_of_rows or way.folds_per_value < 3:
+        return False
+    if not metric.metric.kind.mean_over_rows:
         return False
     for draw in _draws(way):
-        if min(fold.test.size for fold in draw) < 2:
+        if min(fold.test.size for fold in draw) < 2:  # one value has no variance
             return False
         for first, second in combinations(draw, 2):
             train = np.intersect1d(first.train, second.train, assume_unique=True)
-            if not setting.can_learn_from(train):
+            if not setting.can_learn_from(train):  # all of one class
                 return False
     return True
 

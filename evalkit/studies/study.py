@@ -253,21 +253,25 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def once(method: Method) -> Method:
-    """Decorate a study's method of a metric, a system or pair, and some units, so that its result
-    for all units is computed once: bootstraps take long. Results for a slice are not kept.
+    """Decorate a method of a study that is called with a metric, a system or pair, and some units,
+    so that its result for all units is computed once: bootstraps take long. Results for a slice are
+    not kept.
     """
-    name = method.__qualname__  # a method that overrides another has results of its own
+    # part of the key: a method of a subclass may call the one that it overrides, whose results
+    # differ
+    name = method.__qualname__
 
     @wraps(method)
     def cached_method(
         self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: Member = EVERY
     ) -> object:
-        """The result of the decorated method, kept if it is for all units. subject: a system or a
-        pair. member: the units.
+        """The result of the decorated method for a metric, a system or pair (`subject`), and some
+        units (`member`); from the second call on the stored one if it is for all units (`EVERY`).
         """
         if member is not EVERY:
             return method(self, chosen, subject, member)
-        results = vars(self).setdefault("_results", {})  # in vars, as a study is frozen
+        # a study is a frozen dataclass: only through `vars` it can get another attribute
+        results = vars(self).setdefault("_results", {})
         key = (name, chosen, subject)
         if key not in results:
             results[key] = method(self, chosen, subject, member)
@@ -397,8 +401,9 @@ class Study(ABC):
         """The difference first − second of a pair, with its test, on the units `member`. Raises
         InputError for a metric of values of units if no unit has a value for both systems.
         """
-        first, second = self.compared(chosen, pair, member)  # the statistics of both systems
-        if not first.overlaps(second):
+        # the metric of either system, with what its error and the test are computed from
+        first, second = self.compared(chosen, pair, member)
+        if not first.overlaps(second):  # no unit has both values
             names = dict.fromkeys(source.name for source in self.sources)
             where = roles_of.listed(names, sources.SHOWN)  # the first files
             lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
@@ -409,6 +414,7 @@ class Study(ABC):
             options = replace(self.inference_options(RandomStream.COMPARISONS), level=level)
             return inference.compare(first, second, options)
 
+        # made one-sided if the study asks a one-sided question
         return self.asked_comparison(at_level)
 
     def asked_comparison(
@@ -423,10 +429,12 @@ class Study(ABC):
         the question; None for that of the study.
         """
         question = alternative or self.settings.alternative
-        # a one-sided question uses one limit of a two-sided interval at a lower level
+        # a one-sided limit at 95% is a limit of the two-sided interval at 90%
         two_sided = compare(question.two_sided_level(self.interval_level))
         if self.settings.alpha is None and not question.one_sided:
-            return two_sided  # its test of equivalence is at the level of tests, too
+            # without an alpha of its own, tests are at the level of intervals: all is in place
+            return two_sided
+        # its interval and p for the asked direction, but equivalence at the level of tests
         at_test_level = compare(self.test_level)
         return replace(
             two_sided.answering(question, level=self.interval_level),
@@ -593,12 +601,14 @@ class Study(ABC):
         """How the differences were tested, as text: what kind of differences, the question, the
         test of each metric, the unit, and the adjustment.
         """
+        # such as "accuracy: McNemar; mae: t", for the metrics that are tested
         test_names = self.methods_are(self.tested, lambda method: method.test_is)
-        one_sided = self.settings.alternative.one_sided
-        sided = f"one-sided ({self.sided})" if one_sided else self.sided
+        question = self.sided  # "two-sided", "greater" or "less"
+        if self.settings.alternative.one_sided:
+            question = f"one-sided ({question})"
         return (
-            f"{self.differences_are.lower()}, {sided}: {test_names}{self.units_clause}; Holm over "
-            f"the pairs of one metric"
+            f"{self.differences_are.lower()}, {question}: {test_names}{self.units_clause}; Holm "
+            f"over the pairs of one metric"
         )
 
     @property
@@ -635,15 +645,19 @@ class Study(ABC):
 
     def of_systems(self, names: Sequence[str]) -> Self:
         """This study with these systems alone, on the same rows, and with p adjusted over their
-        pairs. A one-sided question becomes two-sided for a single system, and without the baseline,
-        unless pairs have a first system anyway (`directed_pairs`).
+        pairs. A one-sided question becomes two-sided if no pair of them has a first system.
         """
-        baseline = self.settings.baseline if self.settings.baseline in names else None
-        has_directed_pairs = len(names) > 1 and (baseline is not None or self.directed_pairs)
-        alternative = self.settings.alternative if has_directed_pairs else Alternative.TWO_SIDED
-        settings = replace(self.settings, baseline=baseline, alternative=alternative)
+        settings = self.settings
+        if settings.baseline not in names:
+            settings = replace(settings, baseline=None)
+        # in a pair with the baseline the other system is the first; pairs of some subclasses
+        # (`directed_pairs`), such as new and old in a diff, always have a first one
+        has_first_system = settings.baseline is not None or self.directed_pairs
+        if len(names) < 2 or not has_first_system:
+            settings = replace(settings, alternative=Alternative.TWO_SIDED)
         study = replace(self, settings=settings)
-        # sets the cached property `order`, so that all tables leave the other systems out
+        # All tables list the systems of the cached property `order`. It is set, as the study is
+        # frozen, in the place where its value is kept.
         vars(study)["order"] = [name for name in self.order if name in names]
         return study
 
@@ -689,6 +703,7 @@ class Study(ABC):
         A pair without common units has an undefined comparison. Raises InputError if no pair has
         units in common by the primary metric.
         """
+        # `directed`: the metrics that have a direction
         with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw_progress:
             n_compared = count()
             for family in self.families:
@@ -701,6 +716,8 @@ class Study(ABC):
                     except InputError as error:
                         errors.append(error)
                         comparisons.append(self.without_units(error))  # an undefined one
+                # if no pair could be compared, the input is at fault; but another metric than the
+                # primary one may just not apply to it
                 none_compared = bool(errors) and len(errors) == len(comparisons)
                 if none_compared and family[0].chosen is self.primary:
                     raise errors[0]
@@ -749,12 +766,15 @@ class Study(ABC):
         if not self.settings.baseline:
             return rows[rows["first"] == self.leader]
         gate = self.settings.gate
-        # `alone` is the claim of a single rule, None of a policy file
-        if gate is None or not isinstance(gate.alone, Against):
+        # what a single rule claims of a comparison; a policy file has no claim `alone`
+        claim = None if gate is None else gate.alone
+        if not isinstance(claim, Against):
             return rows
-        result_of_verdict = policy.RESULTS[gate.alone.words]
+        # such as {"better": PASS, "worse": FAIL}
+        result_of_verdict = policy.RESULTS[claim.words]
         passes = rows["verdict"].map(result_of_verdict) == PASS
-        return rows.loc[passes.sort_values(kind="stable").index]  # False sorts before True
+        in_order = passes.sort_values(kind="stable")  # False before True: failures first
+        return rows.loc[in_order.index]
 
     def spoken(self, system: str) -> str:
         """A system as a sentence names it."""
@@ -779,11 +799,11 @@ class Study(ABC):
         return segments
 
     def only(self, slice_: Slice, data: Any) -> list[InputPart]:
-        """The parts of an input, restricted to the rows of a slice. data: the input as the user
-        gave it.
+        """An input read again, restricted to the rows of a slice, as a list of its parts, such as
+        files. data: the input as the user gave it.
         """
-        texts = list(slice_.texts)
-        if NONE in texts:  # stands for cells without a value
+        texts = list(slice_.texts)  # the cells of the column that belong to the slice
+        if NONE in texts:  # what a slice calls an empty cell
             texts.append("")
         selected = RowFilter(slice_.column, texts)
         input_parts = sources.parts(data, self.p.header, self.settings.limits.reading)
@@ -918,17 +938,17 @@ class Study(ABC):
         """The units. If they are not in memory, the input is read again block by block."""
 
     def units_wanted(self) -> Units | None:
-        """The units that a report writes into its file of units; None if it writes none. The
-        parameter `units` is True or False for yes or no; None writes them unless there are more
-        than `units.MOST` units times systems, as the file would be large.
+        """The units that a report writes into its file of units; None if it writes none. The user
+        decides by the parameter `units`, True or False; without it (None) they are written unless
+        the file would be large: more than `units.MOST` units times systems.
         """
-        requested = self.settings.units
-        if requested is False:
+        is_requested = self.settings.units
+        if is_requested is False:
             return None
         all_units = self.units_held()
-        if requested or all_units.size * len(self.systems) <= units.MOST:
-            return all_units
-        return None
+        if is_requested is None and all_units.size * len(self.systems) > units.MOST:
+            return None
+        return all_units
 
     def write_units(self, path: Path) -> None:
         """Write the file of units of this study; none if there are none to write."""

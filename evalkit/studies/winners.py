@@ -59,7 +59,8 @@ def obstacle(study: Study, column: str) -> str:
     """
     if study.design.layout is Layout.SERIES:
         return "rows of a time series are correlated"
-    # the member of a slice is a mask if rows are in memory, else the number of the slice
+    # the member of a slice is a mask of rows if these are in memory; else it is the number of the
+    # slice, and the table is read block by block
     members = [one_slice.member for one_slice in study.slices]
     is_read_in_blocks = any(not isinstance(member, np.ndarray) for member in members)
     if study.settings.unit and is_read_in_blocks:
@@ -67,13 +68,13 @@ def obstacle(study: Study, column: str) -> str:
         return "units of blocks may have rows in several"
     if study.unit is None:  # each row is a unit, and lies in one slice of a column
         return ""
-    number, names = codes(study.unit)  # the number of each row's unit
-    slices_of_unit = np.zeros(len(names), np.int64)  # how many slices of the column it occurs in
+    unit_of_row, names = codes(study.unit)
+    n_slices_of_unit = np.zeros(len(names), np.int64)
     for one_slice in study.slices:
         if one_slice.column == column:
-            units_in_slice = np.unique(number[one_slice.member])
-            slices_of_unit[units_in_slice] += 1
-    if (slices_of_unit > 1).any():
+            units_in_slice = np.unique(unit_of_row[one_slice.member])
+            n_slices_of_unit[units_in_slice] += 1
+    if (n_slices_of_unit > 1).any():
         return f"units have rows in several of them; study.gaps({column!r}) allows for that"
     return ""
 
@@ -92,6 +93,7 @@ def families(study: Study) -> Iterator[SliceFamily]:
     the difference of the headline pair, if there is one. Columns whose slices are not independent
     are left out; raises ParameterError if no column remains.
     """
+    # a row for each slice and system: its value, and the difference of the pair in the slice
     frame = study.by_segment
     if not len(frame):
         return
@@ -106,8 +108,9 @@ def families(study: Study) -> Iterator[SliceFamily]:
             yield SliceFamily(str(column), str(system), frame_of_system)
         if "difference" in rows:
             pair = " − ".join(study.opponents)
-            # each system's row of a slice has the same difference: take the first of them
+            # the difference is repeated in the rows of all systems: one row per slice is enough
             differences = rows.drop_duplicates("slice")[["slice", "n", *PAIR]]
+            # from here on the difference is the value of the family
             yield SliceFamily(str(column), pair, differences.rename(columns=PAIR))
 
 
@@ -119,7 +122,7 @@ def against_rest(study: Study) -> Iterator[Row]:
     adjusted (p over the slices of the column), verdict (higher, lower or cannot tell).
     """
     level = study.settings.level
-    for family in families(study):
+    for family in families(study):  # the slices of one column, for one system
         rows = family.estimated
         if len(rows) < 2:
             continue
@@ -132,13 +135,13 @@ def against_rest(study: Study) -> Iterator[Row]:
                 for label, n in zip(rows["slice"], units, strict=True)
             ]
         )
-        # The standard errors come from the width of intervals. Wilson's interval of a share of one
-        # half is narrower than normal limits by the factor √(1 + z² / n). All metrics get this
-        # factor, which makes a difference for few units only.
+        # The standard errors are recovered from the width of intervals, as that of normal limits.
+        # Wilson's interval for a share is narrower: at a share of one half by √(1 + z² / n), which
+        # is made up for here. Other metrics get the factor too; it is near 1 unless units are few.
         square_quantile = normal_quantile(level) ** 2
         wilson_factor = np.sqrt(1 + square_quantile / units)
         errors = family.errors(level) * wilson_factor
-        # arrays with an element for each slice
+        # each slice minus the mean of the others; 9: random numbers that no other result uses
         compared = winners.against_rest(values, errors, weights, rng=study.rng(9))
         half_width = normal_quantile(level) * compared.error
         for i, (name, n) in enumerate(zip(rows["slice"], rows["n"], strict=True)):
@@ -165,18 +168,20 @@ def picked(study: Study) -> Iterator[Row]:
         values = rows["value"].to_numpy(float)
         errors = family.errors(level)
         units = rows["n"].to_numpy(float)
-        # the correction may leave the range of the metric: it is clipped to this range
-        ends = _range_of(study, is_difference=family.system not in study.order)
-        estimates = {
+        # the highest value is too high on average, as it was picked; the lowest is corrected as the
+        # highest of the negated values
+        corrections = {
             "highest": winners.highest(values, errors, units, level=level),
-            # the lowest slice is the highest of the negated values
             "lowest": _negated(winners.highest(-values, errors, units, level=level)),
         }
-        positions = {"highest": int(values.argmax()), "lowest": int(values.argmin())}
-        for place, estimate in estimates.items():
-            position = positions[place]  # of the slice in `rows`
+        positions = {"highest": int(values.argmax()), "lowest": int(values.argmin())}  # in `rows`
+        # a corrected value or limit outside the range of the metric is set to its end; a family
+        # that is not named after a system is of a difference, whose range is another
+        ends = _range_of(study, is_difference=family.system not in study.order)
+        for place, estimate in corrections.items():
+            position = positions[place]
             row: Row = {"segment": family.column, "system": family.system, "place": place}
-            row |= {"slice": rows["slice"].iloc[position], "slices": estimate.n}
+            row |= {"slice": rows["slice"].iloc[position], "slices": len(rows)}
             low, corrected, high = np.clip([estimate.low, estimate.value, estimate.high], *ends)
             row |= {"value": values[position], "corrected": corrected}
             yield row | {"low": low, "high": high}
@@ -199,18 +204,23 @@ def _negated(estimate: Estimate) -> Estimate:
 
 
 def picked_estimate(study: Study, column: str, system: str, place: str) -> Estimate:
-    """The value of the highest or the lowest slice of a column, corrected for having been picked;
-    undefined if fewer than two slices have a value. system: a system, or "first − second" for the
-    difference of two. place: "highest" or "lowest".
+    """The value of the highest or the lowest slice of a column, corrected for having been picked
+    from all of them: the most extreme of several values exaggerates. All NaN if fewer than two
+    slices have a value. system: a system, or "first − second" for the difference of two. place:
+    "highest" or "lowest".
     """
-    frame = study.picked_slices
-    if len(frame):  # an empty frame has no columns
-        is_asked = (frame["segment"] == column) & (frame["system"] == system)
-        for row in frame[is_asked & (frame["place"] == place)].to_dict("records"):  # at most one
-            n = int(row["slices"])
-            level = study.settings.level
-            return Estimate(row["corrected"], row["low"], row["high"], level, n, winners.METHOD)
-    return inference.undefined(study.settings.level, study.unit_name).difference
+    level = study.settings.level
+    for row in study.picked_slices.to_dict("records"):  # at most one row is the one that is asked
+        if (row["segment"], row["system"], row["place"]) == (column, system, place):
+            return Estimate(
+                value=row["corrected"],
+                low=row["low"],
+                high=row["high"],
+                level=level,
+                n=int(row["slices"]),
+                method=winners.METHOD,
+            )
+    return inference.undefined(level, study.unit_name).difference
 
 
 def worse(study: Study, column: str, systems: Sequence[str]) -> list[str]:
