@@ -232,6 +232,7 @@ def test_control_characters_do_not_reach_a_terminal(tmp_path, capsys, command, n
     check_that_nothing_hostile_is_printed(capsys.readouterr())
 
 
+@pytest.mark.usefixtures("undrawn")  # what is printed matters, not the page
 def test_control_characters_of_a_report_do_not_reach_a_terminal(tmp_path, capsys):
     """The text HOSTILE has escape sequences, line ends and the word FAKE. It is the name of a
     system, of a segment and of its value, and the title of the report. None of the commands that

@@ -794,34 +794,42 @@ def test_each_bundled_notebook_checks_its_gate_last(name):
     assert last == "study.check_gate()"
 
 
-@pytest.mark.parametrize(
-    "engine", [None, "evalkit"], ids=["papermill's engine", "evalkit's engine"]
-)
-def test_papermill_ends_with_an_error_where_the_gate_fails(tmp_path, monkeypatch, engine):
-    """The notebook reads forecasts whose mean absolute error is far above 0.1, publishes its
-    results and checks the gate "mae.high <= 0.1". papermill runs it, with its own engine or
-    evalkit's (`engine`), and ends with the error of the gate; the results are in the notebook
-    nevertheless.
+def executed_with_failing_gate(folder, engine):
+    """The path of an executed notebook: it reads forecasts whose mean absolute error is far above
+    0.1, publishes its results and checks the gate "mae.high <= 0.1". papermill runs it, with its
+    own engine (None) or evalkit's, and must end with the error of the gate.
     """
-    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-    path = gated_notebook(tmp_path / "mine.ipynb", rule="mae.high <= 0.1")
-    out = tmp_path / "out.ipynb"
-    with pytest.raises(PapermillExecutionError, match=r"GateFailed: gate failed: mae\.high"):
-        papermill.execute_notebook(path, out, engine_name=engine, progress_bar=False)
-    assert report.published(report.read(out))["gate"]["passed"] is False
+    path = gated_notebook(folder / "mine.ipynb", rule="mae.high <= 0.1")
+    out = folder / "out.ipynb"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        with pytest.raises(PapermillExecutionError, match=r"GateFailed: gate failed: mae\.high"):
+            papermill.execute_notebook(path, out, engine_name=engine, progress_bar=False)
+    return out
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_the_page_of_the_engine_evalkit_does_not_show_the_error(tmp_path, monkeypatch):
-    """papermill executes a notebook whose gate fails, since the mean absolute error is far above
-    0.1. evalkit's engine also writes a page: the report, without the traceback of the last cell.
+@pytest.fixture(scope="module")
+def executed_by_evalkits_engine(tmp_path_factory):
+    return executed_with_failing_gate(tmp_path_factory.mktemp("gate"), "evalkit")
+
+
+def test_papermills_engine_keeps_the_results_where_the_gate_fails(tmp_path):
+    """papermill ends with the error of the gate; the results are in the notebook nevertheless."""
+    executed = executed_with_failing_gate(tmp_path, engine=None)
+    assert report.published(report.read(executed))["gate"]["passed"] is False
+
+
+def test_evalkits_engine_keeps_the_results_where_the_gate_fails(executed_by_evalkits_engine):
+    """papermill ends with the error of the gate; the results are in the notebook nevertheless."""
+    results = report.published(report.read(executed_by_evalkits_engine))
+    assert results["gate"]["passed"] is False
+
+
+def test_the_page_of_the_engine_evalkit_does_not_show_the_error(executed_by_evalkits_engine):
+    """evalkit's engine also writes a page, where the gate fails too: the report, without the
+    traceback of the last cell.
     """
-    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-    path = gated_notebook(tmp_path / "mine.ipynb", rule="mae.high <= 0.1")
-    out = tmp_path / "out.ipynb"
-    with pytest.raises(PapermillExecutionError):
-        papermill.execute_notebook(path, out, engine_name="evalkit", progress_bar=False)
-    page_of_report = out.with_suffix(".html").read_text(encoding="utf-8")
+    page_of_report = executed_by_evalkits_engine.with_suffix(".html").read_text(encoding="utf-8")
     assert "Rating" in page_of_report
     assert "GateFailed" not in page_of_report
 

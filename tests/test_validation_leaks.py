@@ -415,6 +415,7 @@ def study_of_bundled(name, **more):
 
 # of these, another table by day has the same kind of target and of columns
 FURTHER_TABLES = (
+    "digit_traits/predictions.csv",
     "rand_hie/visits.parquet",
     "modechoice/scores_wide.csv",
     "interleaving/health_plans.parquet",
