@@ -207,6 +207,15 @@ def test_queries_are_better_or_worse_in_the_direction_of_the_metric(studies_of_f
     assert counts.search(text_of_missed).groups() == better_equal_worse
 
 
+def test_a_query_is_won_in_the_direction_of_the_metric(studies_of_found_and_missed):
+    """The table of differences counts the queries that the first system of a pair won, tied and
+    lost. It wins a query by missing less, as it wins it by finding more.
+    """
+    columns = ["first", "second", "wins", "ties", "losses"]
+    by_found, by_missed = (study.comparisons[columns] for study in studies_of_found_and_missed)
+    pd.testing.assert_frame_equal(by_found, by_missed)
+
+
 def test_systems_are_ranked_in_the_direction_of_the_metric(studies_of_found_and_missed):
     by_found, by_missed = studies_of_found_and_missed
     assert by_found.opponents == by_missed.opponents

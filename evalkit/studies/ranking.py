@@ -308,14 +308,19 @@ class Ranking(Shown, Study):
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
         """Columns of a comparison beside those of its sign-flip test: p_t, the p-value of the
-        paired t-test; wins, ties and losses, on how many units the first system has the higher, an
-        equal or the lower value; detectable, the smallest true difference that the t-test would
-        find.
+        paired t-test; wins, ties and losses, on how many units the first system has the better, an
+        equal or the worse value (the higher one if no direction is known); detectable, the smallest
+        true difference that the t-test would find.
         """
         first, second = self.compared(chosen, pair)  # the metric of both systems
         if not first.overlaps(second):  # no query has a value of both systems
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
-        wins, ties, losses = first.sums.wins(second.sums, self.unit)
+        higher, ties, lower = first.sums.wins(second.sums, self.unit)
+        wins = higher
+        losses = lower
+        if chosen.metric.best == "low":
+            wins = lower
+            losses = higher
         t_test = methods.paired(first, second)
         return {
             # one-sided if the user asks a one-sided question
