@@ -83,6 +83,10 @@ def test_sign_flips_equal_scipys_permutations(values, sign, side):
     """The sign-flip test of a few differences (`values`, negated if `sign` is −1), made one-sided,
     has the p of scipy's permutation test of paired samples. Both enumerate all sign vectors, so
     that p is the same up to rounding; n_resamples=np.inf asks scipy to do so.
+
+    `one_sided_form` takes a function that makes the two-sided comparison at a level: for a 95%
+    one-sided interval it calls it with 90%, whose limit is the same. The level matters to the
+    interval alone, not to p, which is all that is compared here.
     """
     differences = sign * np.array(values, float)
     expected = stats.permutation_test(

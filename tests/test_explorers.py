@@ -104,10 +104,13 @@ def test_rows_without_an_error_are_not_listed_if_there_are_more_rows_than_room()
 
 
 def test_each_segment_has_its_most_missed_rows():
-    """Of 3,000 rows 20 are in the segment "few", the rest in "many"; at most 40 are listed. Rows
-    are taken in turn from all rows by the error of a, all rows by the difference of errors, and, in
-    every second turn, each of the two segments. 11 turns take at most 2 · 11 + 2 · 6 = 34 rows, so
-    that 40 rows hold the 6 worst of "few".
+    """Of 3,000 rows 20 are in the segment "few", the rest in "many"; at most 40 are listed. They
+    are chosen in turns from four rankings: all rows by the error of system a, all rows by the
+    difference of the errors of a and b, and the rows of each segment by the error of a. Every turn
+    takes the next row of the first two rankings, and the 1st, 3rd, 5th … turn also the next row of
+    each segment. So 11 turns take 11 rows of each of the first two and 6 of each segment, 34 rows
+    or, as some are the same, fewer. These fit into 40, so that the 6 rows of "few" with the largest
+    errors must be listed.
     """
     part = np.where(np.arange(3000) < 2980, "many", "few")
     study = classification.read(scores_of_good_a_and_poor_b(3000, part=part), segments="part")

@@ -89,9 +89,11 @@ def test_a_first_item_at_rank_9_is_no_hit_at_rank_1():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
-    """The random lists of the systems a and b have gaps: most ranks up to 39 hold no item. Every
-    metric of the catalogue is the same if each gap is filled with an item that nobody judged. Those
-    that count only returned items are the same if the gaps are closed.
+    """The random lists of the systems a and b have gaps: most ranks up to 39 hold no item. Most
+    metrics of the catalogue depend on ranks, and must be the same if each gap is filled with an
+    item that nobody judged. The few METRICS_OF_RETURNED_ITEMS, such as the AUC of a list, count
+    returned items or pairs of them, so that filling would change them. They depend only on the
+    order of items, and must be the same if the gaps are closed, i.e. items are numbered 1, 2, 3 …
     """
     frame, judged = random_lists_and_judgements(seed)
     with_gaps = runs.read(frame, judged)
@@ -111,8 +113,10 @@ def test_ranks_without_an_item_count_as_items_that_nobody_judged(seed):
 
 def test_a_rank_of_a_billion_costs_no_memory():
     """The list of query q has two items, at the ranks 3 and 1,000,000,000; only the latter is
-    relevant. All metrics are computed without an array that has an element for each rank. The table
-    names no system, so that the system is called after the column of ranks, "rank".
+    relevant. All metrics are computed without an array that has an element for each rank. The list
+    is nevertheless taken as given: the reciprocal rank is that of rank 1,000,000,000, and the page
+    says that the list, whose first item is at rank 3, starts above rank 1. The table names no
+    system, so that the system is called after the column of ranks, "rank".
     """
     frame = ranked_lists(("q", "a", 10**9), ("q", "b", 3))
     judged = judgements(("q", "a", 1), ("q", "b", 0))

@@ -699,11 +699,12 @@ def many_units(request):
 
 
 def test_very_many_units_are_compared_by_t_with_about_the_p_of_sign_flips(many_units):
-    """The fixture holds two studies of the same three systems on 1,460 questions, or on these in
-    clusters by user: in memory, with sign flips, and in blocks, as more units than a limit of 150.
-    Above the limit the three differences are tested by t. With so many units both tests have nearly
-    the same p, and nearly the same p adjusted for three comparisons (max_t). The largest p of each
-    study is between 0.0004 and 0.0008, so that the tolerance is about a third of it.
+    """The fixture holds two studies of the same three systems on the same 1,460 questions, or on
+    these in clusters by user. One study holds all units in memory and tests the three differences
+    by flipping the signs of units. The other reads the table in blocks and may do so with at most
+    150 units; as there are more, it tests by t. With so many units both tests have nearly the same
+    p, and nearly the same p adjusted for three comparisons (max_t). The largest p of each study is
+    between 0.0004 and 0.0008, so that the tolerance is about a third of it.
     """
     comparisons = many_units.in_blocks.comparisons
     expected = many_units.in_memory.comparisons
@@ -714,10 +715,10 @@ def test_very_many_units_are_compared_by_t_with_about_the_p_of_sign_flips(many_u
 
 
 def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_units):
-    """The fixture holds two studies of the same 1,460 questions, or their users: in memory, with
-    sign flips, and in blocks, as more units than a limit of 150. There the null distribution is
-    drawn from a normal one. Each has 16,384 draws, so that the ratio of the standard deviations has
-    a standard error of 0.8%.
+    """The fixture holds two studies of the same 1,460 questions, or their users. One holds them in
+    memory and flips their signs. The other reads them in blocks and may flip the signs of at most
+    150 units; as there are more, it draws the null distribution from a normal one. Each has 16,384
+    draws, so that the ratio of the standard deviations has a standard error of 0.8%.
 
     `p_of` has the p values of the null hypotheses that the difference is one of five values, of
     which the third is the observed one. A p is a share of the 16,384 draws, with a standard error
@@ -733,9 +734,9 @@ def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_uni
 
 
 def test_the_page_of_very_many_units_names_its_methods(many_units):
-    """The fixture holds two studies of the same questions, or their users: in memory, with sign
-    flips, and in blocks, as more units than a limit of 150. Only the page of the study in memory
-    names the methods that need each unit.
+    """The fixture holds two studies of the same questions, or their users. One holds them in memory
+    and flips their signs. The other reads them in blocks and may list at most 150 units, of which
+    there are more. Only the page of the study in memory names the methods that need each unit.
     """
     units_name = "users" if many_units.is_clustered else "questions"
     limit = f"With more than 150 {units_name}, differences are tested by t"
@@ -848,16 +849,18 @@ def test_units_of_very_many_rows_are_written_only_on_request(monkeypatch):
 
 
 def test_units_are_counted_not_clusters(monkeypatch):
-    """The file of units is written only up to a limit of the number of its units times systems. The
-    values are of questions, in clusters by user, and the units of the file are the questions. The
-    limit is set to the number of users times systems. There are more questions than users, so that
-    the file is not written.
+    """A study writes a file with the value of each question by each system, unless there are more
+    values than a limit (MOST). Here each user asked several questions, and `unit="user"` takes the
+    users as clusters. The limit is set to users times systems. What is counted against it
+    must be questions times systems, which are more, so that no file is to be written
+    (`units_wanted` is None). The table is so large for the limits of this test that it is read in
+    blocks.
     """
     questions_of_users = engine_samples.of_users(engine_samples.values())
     study = study_of("significance", questions_of_users, IN_BLOCKS, unit="user")
     users = study.unit_count
     questions = len(study.data)
-    units_of_the_file = study.units_held().size
-    assert users < questions == units_of_the_file
-    monkeypatch.setattr(units, "MOST", users * len(study.systems))  # the limit
+    questions_in_the_file = study.units_held().size  # of the content that would be written
+    assert users < questions == questions_in_the_file
+    monkeypatch.setattr(units, "MOST", users * len(study.systems))
     assert study.units_wanted() is None

@@ -178,11 +178,14 @@ def test_pairs_have_the_p_of_the_matrix_of_their_differences(table):
 
 
 def test_close_and_equal_systems_have_the_p_of_their_differences():
-    """Eight systems have values on 200 units. For speed `adjusted` flips the signs of the values of
-    each system once, and takes the differences of the sums of two systems. For some pairs these
-    would have too large a rounding error: systems that are equal, that agree to nine digits, or of
-    which one is far from 0. For them it flips the signs of their differences, so that all p-values
-    are those of `max_t`, which flips the signs of all differences.
+    """Eight systems have values on 200 units: four random ones, and four that are made from these.
+    For speed `adjusted` flips the signs of the values of each system once, and takes the
+    differences of the sums of two systems. From all values it first subtracts the mean of the
+    unit's systems. For some pairs the sums would have too large a rounding error: the systems are
+    equal, or agree to nine digits, or, as here all but the one far from 0, are close together and
+    far from the mean that this one moves; so is a system with values near 0. For such pairs
+    `adjusted` flips the signs of their differences. All p-values must be those of `max_t`, which
+    flips the signs of all differences.
     """
     systems = rng(8).normal(size=(200, 4))
     first_system, second_system, third_system, fourth_system = systems.T
@@ -272,9 +275,14 @@ def test_pairs_of_few_units_are_flipped_in_every_way(units):
     second and the third system are equal.
 
     Expected are the step-down p-values of Westfall and Young. The statistic of a pair with the
-    differences d is |Σ ± d| / √Σ d², and the pairs are ordered by it, the most extreme first. For
-    each pair the share of sign vectors is taken in which the largest statistic of this and of the
-    later pairs is at least the pair's own. The p-value is the largest of these shares so far.
+    differences d is |Σ ± d| / √Σ d², observed with all signs +. `signflip.enumerated(d)` has Σ ± d
+    for the 2^(n − 1) sign vectors that begin with +, all + first; the others are the opposites of
+    these and have the same |Σ ± d|, so that they change no share.
+
+    The pairs are ordered by the observed statistic, the largest first. For each pair the share of
+    sign vectors is taken in which the largest statistic of this and of the later pairs is at least
+    the pair's observed one. So that p-values never fall along this order, the p-value of a pair is
+    the largest share of this and of the earlier pairs.
     """
     table = values_of_six_systems(units)
     first, second = np.triu_indices(6, 1)
@@ -282,9 +290,8 @@ def test_pairs_of_few_units_are_flipped_in_every_way(units):
     differences = table[:, first] - table[:, second]
     norm = np.sqrt((differences**2).sum(axis=0))
     scaled = differences / np.where(norm > 0, norm, 1)  # the norm of equal systems is 0
-    # the statistics by all sign vectors but their opposites, which give the same: (pairs, vectors)
-    statistics = np.abs([signflip.enumerated(column) for column in scaled.T])
-    observed = statistics[:, 0]  # the first sign vector is that of the data, all +
+    statistics = np.abs([signflip.enumerated(column) for column in scaled.T])  # (pairs, vectors)
+    observed = statistics[:, 0]  # with all signs +
     most_extreme_first = np.argsort(-observed, kind="stable")
     shares = []
     for place, pair in enumerate(most_extreme_first):

@@ -330,8 +330,11 @@ def test_columns_may_stand_in_the_judgements_only():
 
 def test_hashes_that_collide_change_nothing(monkeypatch):
     """Ids are looked up by a hash of their text. If all texts have the hash 0, the texts must
-    decide whether two ids are equal. Rankings and refusals of duplicates are then as with the usual
-    hashes. The run is 710 random items of 20 queries, a third of them judged.
+    decide whether two ids are equal. Then everything must be as with the usual hashes: the grades
+    of the ranked items, the grades in the ideal order, the `accounts` (how many rows of the system
+    were used, tied, unjudged, and so on), and the refusals of duplicates in the run and in the
+    judgements. The run is 710 random items of 20 queries, a third of them judged; its one system is
+    called after the column "score".
     """
     rng = np.random.default_rng(2)
     run = (

@@ -94,33 +94,36 @@ def equal_outcomes(rng, rows):
 @pytest.mark.parametrize("draw_outcome", [heavy_tailed_outcomes, equal_outcomes])
 @pytest.mark.parametrize("position", [2, 3, 4])
 def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, draw_outcome, position):
-    """Each user has about 60 items, with a random outcome each, at the positions 2 and 3. None are
-    at position 4, whose outcome per item is undefined. The kit adds up sums over two halves of the
-    users, one of which may be empty.
+    """Each user has about 60 items, each with an outcome, at the positions 2 and 3. None are at
+    position 4, whose outcome per item is undefined.
 
-    Value, interval and number of users must be those of a ratio: outcomes per item, of the users
-    with items at the position. `independent.ratio_of` takes the sums of each user, outcomes and
-    items, and leaves out one user at a time (jackknife); `arm_within` makes the interval, of a
-    ratio that is at least 0.
+    Found: rows come in two halves, one of the first users and one of the others (with one user,
+    there is one half). Each half is summed on its own, both results are added up, and the outcome
+    per item at `position` is computed from what was added up.
+
+    Expected: the same from the rows of all users at once. Each user with items at the position has
+    two sums, its outcomes and its items. `ratio_of` divides the sum of all outcomes by that of all
+    items, with an error by leaving out one user at a time (jackknife). `arm_within` makes the 95%
+    interval of this ratio, which cannot be below 0. n is the number of these users.
     """
     rng = np.random.default_rng(users)
     user = rng.integers(0, users, 60 * users)
     position_of_item = rng.integers(2, 4, 60 * users)
     outcome = draw_outcome(rng, user.size)
     halves = [rows for rows in (user < users / 2, user >= users / 2) if rows.any()]
-    parts = [
+    sums_of_halves = [
         sessions.SessionOutcomes.from_rows(
             position_of_item[half], user[half], outcome[half], users=users
         )
         for half in halves
     ]
-    sums = sessions.SessionOutcomes.add_up(parts)
+    sums = sessions.SessionOutcomes.add_up(sums_of_halves)
     found = sums.per_item(position, highest=np.inf, level=0.95)
     is_here = position_of_item == position
-    items = np.bincount(user[is_here], minlength=users)
-    total = np.bincount(user[is_here], outcome[is_here], users)
-    has_items = items > 0
-    ratio = independent.ratio_of(Sums(total[has_items], items[has_items]))
+    items_of_user = np.bincount(user[is_here], minlength=users)
+    outcome_of_user = np.bincount(user[is_here], outcome[is_here], users)
+    has_items = items_of_user > 0
+    ratio = independent.ratio_of(Sums(outcome_of_user[has_items], items_of_user[has_items]))
     expected = interval_methods.arm_within(ratio, low=0.0, high=np.inf, level=0.95)
     assert [found.value, found.low, found.high, found.n] == pytest.approx(
         [expected.value, expected.low, expected.high, expected.n], rel=1e-9, nan_ok=True

@@ -152,7 +152,7 @@ def test_each_frame_of_the_worlds_has_numbers_in_one_sample():
 # What a cell counts -------------------------------------------------------------------------------
 
 
-def empty_world():
+def rating_world_without_rows():
     """A world of the rating report that draws no rows; its name is "a world"."""
     from world import World
 
@@ -160,12 +160,15 @@ def empty_world():
 
 
 def cell_of_mae(kind, share, runs=1000, **options):
-    """The cell of the MAE in `empty_world`; share: of the samples whose interval holds the truth
-    (kind "INTERVAL"), whose test rejects a true null ("TEST") or whose difference shows ("POWER").
+    """The cell of the MAE in `rating_world_without_rows`; share: of the samples whose interval
+    holds the truth (kind "INTERVAL"), whose test rejects a true null ("TEST") or whose difference
+    shows ("POWER").
     """
     import cells
 
-    return cells.Cell(empty_world(), "value: mae", getattr(cells, kind), share, runs, **options)
+    return cells.Cell(
+        rating_world_without_rows(), "value: mae", getattr(cells, kind), share, runs, **options
+    )
 
 
 @pytest.mark.parametrize(
@@ -228,9 +231,14 @@ def test_a_tally_counts_the_intervals_below_and_above_the_truth():
 
 
 def test_power_is_the_share_of_samples_whose_test_rejects():
-    """Five samples of the test of a difference in MAE. `shows` is the difference that the test
-    should detect, and each sample has just this difference, 0.5, so that the power is the share of
-    rejections. Four of the five p-values are below 0.05.
+    """A benchmark simulates samples and tallies, for each number of a page, how its tests did. Here
+    the number is a difference in MAE and the five samples are made up: only their p-values differ,
+    of which four are below 0.05. `shows` is the difference that a planned test should detect with a
+    power of 80%. Each sample has just this difference (`value`), so that no correction is needed
+    and the power of the tally is the share of rejections, 4 of 5.
+
+    `cells` turns the tallies of each world, here one that only lends its name, into a list of
+    results; the one result is of the kind POWER.
     """
     import cells
     import run
@@ -241,9 +249,10 @@ def test_power_is_the_share_of_samples_whose_test_rejects():
         number = Number(
             table="power", name="mae", value=0.5, low=0.0, high=1.0, p=p, truth=0.0, shows=0.5
         )
-        tally.add(number, truth=0.0)  # the truth is for the interval, which power does not use
+        # truth: what an interval should hold; power is of tests and does not depend on it
+        tally.add(number, truth=0.0)
     tally_by_number = {"power: mae": tally}  # by table and name of the number
-    (power,) = cells.cells({"w": empty_world()}, {"w": tally_by_number})
+    (power,) = cells.cells({"w": rating_world_without_rows()}, {"w": tally_by_number})
     assert power.kind is cells.POWER
     assert power.share == pytest.approx(4 / 5)
 

@@ -729,10 +729,12 @@ def test_folds_that_all_have_one_value_have_no_interval():
 
 
 def test_a_rule_on_saved_results_does_not_pass_by_the_pooled_interval_of_few_rows(tmp_path):
-    """All 40 rows in two folds are classified correctly. Wilson's interval of the pooled rows
-    begins at 0.91 and would pass the rule. But below 1,000 rows the folds decide, and two folds of
-    accuracy 1 have no interval: the rule cannot tell, and `check` ends with status 3 for "not
-    passed".
+    """All 40 rows in two folds are classified correctly. A study is saved in two files: its results
+    as JSON, and its units, i.e. the tested rows with their values, from which the command `check`
+    recomputes an estimate to apply a rule to it. Wilson's interval of the pooled rows begins at
+    0.91 and would pass the rule. But below 1,000 rows the folds decide, as the JSON says, and two
+    folds of accuracy 1 have no interval: the rule cannot tell, and `check` ends with status 3 for
+    "not passed".
     """
     study = validation.read(rows_in_two_folds_all_right(), metrics="accuracy")
     results = whole_pages.results(study)

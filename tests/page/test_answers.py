@@ -161,16 +161,20 @@ def test_queries_sorted_by_difference_begin_with_the_worst(list_of_queries):
 
 def test_queries_are_filtered_and_the_address_opens_the_same_rows(list_of_queries, tmp_path):
     """`list_of_queries` is what a script found on the ranking page, after it typed "digit 4" into
-    the filter of the list: all rows left ("typed") are of that segment. A visit with this filter in
-    the address finds the list open, filtered, with the same rows. The browser's address afterwards
-    names the list (#_listed) and the filter.
+    the filter of the list: all rows left ("typed") are of that segment. The page is then visited by
+    an address with this filter and the section that holds the list, "query-by-query". The list must
+    be open and filtered at once, with the same rows.
+
+    On this visit the script types into the filter again, and the page writes each change to the
+    address: the filter, and as its place the innermost element with an id around it. This is the
+    list itself, with the id "_listed", which so replaces the section in the address.
     """
     assert {segment for _, segment, *_ in list_of_queries["typed"]} == {"digit 4"}
     table = f"rows{list_of_queries['number']}"  # the number of the table on the page
     visit = run_script(
         html_of_page("ranking"), FILTER_QUERIES, tmp_path, f"#query-by-query?{table}=digit+4"
     )
-    linked = quiet_answer(visit)
+    linked = quiet_answer(visit)  # what the script returns, if the page reported and loaded nothing
     assert linked["open"]
     assert linked["filterAtFirst"] == "digit 4"
     assert sorted(linked["linesAtFirst"]) == sorted(list_of_queries["typed"])

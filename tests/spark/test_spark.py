@@ -34,7 +34,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def rows_of_queries(n: int, queries: int) -> pa.Table:
-    """Rows of a random query each, with a random number x between 0 and 1."""
+    """n rows, each of a random one of so many queries, with a random number x between 0 and 1."""
     rng = np.random.default_rng(0)
     return pa.table(
         {"query": pa.array(rng.integers(0, queries, n)).cast(pa.string()), "x": rng.random(n)}
@@ -59,7 +59,7 @@ class StoredTable(NamedTuple):
 @pytest.fixture(scope="module")
 def table_in_20_files(session, tmp_path_factory):
     """60,000 rows of 700 queries, each of which is in several of 20 Parquet files."""
-    table = rows_of_queries(60_000, 700)
+    table = rows_of_queries(60_000, queries=700)
     folder = tmp_path_factory.mktemp("split")
     session.createDataFrame(table).repartition(20).write.parquet(str(folder / "rows"))
     assert len(list((folder / "rows").glob("*.parquet"))) == 20
@@ -291,7 +291,7 @@ def test_a_package_that_workers_lack_is_named_with_what_to_do(session, table_in_
 )
 def test_what_spark_refuses_is_one_line(session, query, message):
     with pytest.raises(InputError) as caught:
-        backends.Spark(session).table(Query(query, "rows", {"t": rows_of_queries(3, 1)}))
+        backends.Spark(session).table(Query(query, "rows", {"t": rows_of_queries(3, queries=1)}))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
@@ -299,14 +299,14 @@ def test_what_spark_refuses_is_one_line(session, query, message):
 def test_a_query_without_a_row_is_refused(session):
     """No x is greater than 1."""
     sql = "SELECT * FROM t WHERE x > 9"
-    query = Query(sql, "rows", {"t": rows_of_queries(3, 1)}, group_column="query")
+    query = Query(sql, "rows", {"t": rows_of_queries(3, queries=1)}, group_column="query")
     with pytest.raises(InputError, match="rows: there is no row"):
         backends.Spark(session).total(query, count_and_sum_by_query)
 
 
 def test_a_data_frame_without_a_row_is_refused(session):
     """No x is greater than 1."""
-    empty = session.createDataFrame(rows_of_queries(3, 1)).where("x > 9")
+    empty = session.createDataFrame(rows_of_queries(3, queries=1)).where("x > 9")
     with pytest.raises(InputError, match="Spark data frame: the table has columns and no rows"):
         sources.parts(empty)[0].load({"query": "query"}, {})
 
@@ -320,7 +320,7 @@ def test_the_session_is_left_as_it_was(session, batch_size):
     the view during the call only. Settings, such as the size of batches, and views are as before
     after two calls that succeed and one that fails.
     """
-    session.createDataFrame(rows_of_queries(3, 1)).createOrReplaceTempView("t")
+    session.createDataFrame(rows_of_queries(3, queries=1)).createOrReplaceTempView("t")
     if batch_size is None:
         session.conf.unset(backends.BATCH_SIZE)
     else:
@@ -328,7 +328,7 @@ def test_the_session_is_left_as_it_was(session, batch_size):
     settings = dict(session.conf.getAll)
     views = [view.name for view in session.catalog.listTables()]
     engine = backends.Spark(session)
-    five_rows = {"t": rows_of_queries(5, 1)}
+    five_rows = {"t": rows_of_queries(5, queries=1)}
     try:
         counted = engine.table(Query("SELECT count(*) AS n FROM t", "t", five_rows))
         assert counted["n"].to_pylist() == [5]
@@ -395,7 +395,8 @@ def test_a_classification_report_is_the_one_from_memory(session):
     assert provenance["versions"]["pyspark"]
 
 
-def message_of_refusal(data, **settings) -> str:
+def message_when_read_as_rankings(data, **settings) -> str:
+    """The message of the error when a ranking report reads the data, which it must refuse."""
     with pytest.raises((InputError, ParameterError)) as caught:
         read_runs(data, **settings)
     return str(caught.value)
@@ -412,7 +413,7 @@ def message_of_refusal(data, **settings) -> str:
     ],
 )
 def test_a_name_of_no_spark_table_is_refused(session, name, message):
-    assert message_of_refusal(name) == message
+    assert message_when_read_as_rankings(name) == message
 
 
 def two_ranked_items(session, **changed):
@@ -435,7 +436,7 @@ def test_a_good_spark_data_frame_is_not_refused(session):
     ids=["ids that are fractions", "a text as score", "no score"],
 )
 def test_a_wrong_column_of_a_spark_data_frame_is_refused(session, changed, message):
-    found = message_of_refusal(two_ranked_items(session, **changed))
+    found = message_when_read_as_rankings(two_ranked_items(session, **changed))
     assert found == f"Spark data frame: {message}"
 
 
@@ -444,7 +445,7 @@ def test_columns_that_differ_in_case_alone_are_refused(session):
     good = two_ranked_items(session)
     with_item_twice = good.selectExpr("query", "item", "score", "grade", "item AS Item")
     message = "Spark data frame: column names must be distinct, got 'item' and 'Item'"
-    assert message_of_refusal(with_item_twice) == message
+    assert message_when_read_as_rankings(with_item_twice) == message
 
 
 def churn(session):
@@ -464,14 +465,16 @@ def test_columns_of_a_table_that_only_spark_reads_are_recognised_by_their_cells(
 
 
 def test_a_table_of_more_rows_than_may_be_collected_stays_in_the_cluster(session):
-    """At most 9 rows may be collected from Spark. A table of 10 rows stays in its cluster, and a
-    report that must collect it refuses it; a table of 9 rows has no cluster any more.
+    """At most 9 rows may be collected from Spark, i.e. fetched into memory. `sources.parts` opens a
+    table: one of 10 rows stays in its cluster, and a ranking report, which must collect this one,
+    refuses it. A table of 9 rows is collected when it is opened, so that it has no cluster any
+    more. The rows are of 3 queries, with the columns of a ranking; their values do not matter.
     """
     few = Reading(collected=9)
-    table = session.createDataFrame(rows_of_queries(10, 3)).selectExpr(
+    table = session.createDataFrame(rows_of_queries(10, queries=3)).selectExpr(
         "query", "query AS item", "x AS score", "1 AS grade"
     )
-    assert message_of_refusal(sources.parts(table, reading=few)).startswith(
+    assert message_when_read_as_rankings(sources.parts(table, reading=few)).startswith(
         "Spark data frame: 10 rows are more than the 9 that this report collects"
     )
     assert backends.cluster_of(sources.parts(table, reading=few)).session is session
