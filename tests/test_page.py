@@ -396,6 +396,7 @@ def test_html_between_marks_of_a_place_is_moved_there():
         for part in ("<p>verdict<", "<h2", "Prose", "<p>metrics<", "<p>elsewhere<", "<p>here<")
     ]
     assert positions == sorted(positions)
+    assert text.count("<section") == text.count("</section>") == 3  # moved HTML breaks none
     assert "<!--at" not in text
 
 
