@@ -103,10 +103,21 @@ def test_each_system_has_a_threshold_by_the_rule(threshold, holds):
         assert holds(counts.at(study.table(system), chosen)), system
 
 
-@pytest.mark.parametrize("rule", ["precision>=0.7", "recall>=0.9", "best_f1", "cost:fp=1,fn=5"])
+@pytest.mark.parametrize(
+    "rule", ["precision>=0.7", "recall>=0.9", "best_f1", "cost:fp=1,fn=5", "cost:fp=5,fn=1"]
+)
 def test_a_threshold_chosen_on_the_same_rows_is_said_to_be_optimistic(rule):
     """The rows on which a rule chooses the best threshold are those on which it is evaluated."""
     assert "optimistic" in findings_text(classification.read(scores(), threshold=rule))
+
+
+def test_a_threshold_that_is_a_number_is_not_chosen_on_the_rows():
+    """A number is the threshold of every system, whatever the rows are, so that no estimate at it
+    is optimistic.
+    """
+    study = classification.read(scores(), threshold=0.3)
+    assert study.rule.fixed
+    assert "optimistic" not in findings_text(study)
 
 
 def equally_good_scores_of_a_and_b(seed, rows=200):
@@ -396,14 +407,12 @@ def test_predicted_classes_without_scores_have_an_accuracy(study_of_predicted_cl
 def test_few_distinct_scores_are_a_note_on_ties():
     """The 500 scores of a system are rounded to two decimals. So many rows have the label and the
     score of another row that a warning of repeated rows would be due. But with at most 101 distinct
-    scores such ties are likely, and the finding is only a note.
+    scores such ties are likely, and the finding, EK206, is only a note.
     """
     scores_of_one_system = scores(rows=500).query("system == 'good'")
     coarse = scores_of_one_system.assign(score=lambda rows: rows["score"].round(2))
     findings = binary_page.every_finding(classification.read(coarse))
-    (on_repeated_rows,) = [
-        finding for finding in findings if finding.kind.code == kinds.REPEATED_ROWS.code
-    ]
+    (on_repeated_rows,) = [finding for finding in findings if finding.kind.code == "EK206"]
     assert on_repeated_rows.severity == kinds.NOTE
     assert "ties are likely, for no system has more than" in on_repeated_rows.message
 

@@ -43,8 +43,8 @@ def test_sentences_name_few_of_many_systems():
     text = page("many")
     sentences = re.findall(r"<(?:p|li|caption|figcaption|summary)\b[^>]*>.*?</", text, re.S)
     assert len(re.findall(r"system_\d{3}", text)) > 126
-    for sentence in sentences:
-        assert len(set(re.findall(r"system_\d{3}", sentence))) <= NAMED
+    names_per_sentence = [len(set(re.findall(r"system_\d{3}", text))) for text in sentences]
+    assert max(names_per_sentence) <= NAMED
 
 
 @pytest.mark.parametrize("name", PAGES)
