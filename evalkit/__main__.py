@@ -45,6 +45,7 @@ STATUS = "exit status: 0 done, 1 the run failed, 2 bad input or parameter, 3 a g
 KEPT = "exit status: 0 every rule is kept, 2 bad input, 3 a rule is not kept"
 # new objects before garbage is looked for: Python's 700 go through every import many times
 COLLECTED = 50_000
+AGAIN = 0.01  # seconds after which a stop that Python dropped is tried again
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -67,6 +68,8 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
+        if os.name == "posix":  # elsewhere a process cannot send itself a signal
+            sys.unraisablehook = _stop_again
     try:
         if arguments is None:
             arguments = sys.argv[1:]
@@ -114,6 +117,19 @@ def run() -> NoReturn:
 def _terminate(*_: object) -> NoReturn:
     """End this process as on `kill`: the handler of that signal."""
     raise Terminated
+
+
+def _stop_again(dropped: "sys.UnraisableHookArgs") -> None:
+    """Hook for an exception that Python drops, because a function raised it that Python itself
+    calls, such as when an import frees its lock: a signal may arrive there. The process is then
+    stopped a moment later; other exceptions are shown as usual.
+    """
+    signals = {Terminated: signal.SIGTERM, KeyboardInterrupt: signal.SIGINT}
+    if dropped.exc_type in signals:
+        arguments = [os.getpid(), signals[dropped.exc_type]]
+        threading.Timer(AGAIN, os.kill, arguments).start()
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 def _parser(notebooks: Path) -> argparse.ArgumentParser:

@@ -52,6 +52,31 @@ def test_a_run_that_is_terminated_leaves_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to it")
+def test_a_signal_whose_exception_python_drops_ends_the_run_all_the_same():
+    """Python drops an exception that is raised while it destroys an object. A signal that arrives
+    then still ends the command.
+    """
+    program = """
+import signal, sys, time
+from evalkit import __main__ as command
+
+class Destroyed:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+
+def work(arguments):
+    Destroyed()
+    time.sleep(60)
+
+command._refuse_bytes = work
+sys.exit(command.main(["report"]))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 128 + signal.SIGTERM
+    assert ended.stderr == "evalkit: terminated, nothing written\n"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="umask")
 def test_a_umask_that_closes_files_to_their_owner_is_told_in_one_line(tmp_path):
     """With the umask 777 a process cannot read the files that it writes. The command exits with 1
