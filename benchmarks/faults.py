@@ -378,8 +378,8 @@ FAULTS = (
     ),
     Fault(
         "studies/study.py",
-        "self.compare(self.primary, first_pair, slice_.member)",
-        "self.compare(self.primary, first_pair)",
+        "self.compare(self.primary_metric, first_pair, slice_.member)",
+        "self.compare(self.primary_metric, first_pair)",
         "each slice has the test of all rows",
     ),
     Fault(
@@ -745,8 +745,8 @@ FAULTS = (
     ),
     Fault(
         "commands/index.py",
-        'return frame[frame["report"] != "diff"].groupby(SERIES)',
-        "return frame.groupby(SERIES)",
+        'return frame[frame["report"] != "diff"].groupby(SERIES_COLUMNS)',
+        "return frame.groupby(SERIES_COLUMNS)",
         "diffs are points of a series",
     ),
     Fault(

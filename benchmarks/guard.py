@@ -42,7 +42,7 @@ from sklearn import metrics
 
 import evalkit as ek
 from evalkit.catalogue import lookup
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.machine import processors
 from evalkit.metrics import counts
 from evalkit.metrics.rows import Rows
@@ -65,7 +65,7 @@ TURNS, SECONDS = 4, 2.0  # of one measurement: at least so many turns, and so mu
 AGAIN = 4  # measurements more of what looks worse
 HEAD = "# Written by `make bench-guard WRITE=1`: CPU seconds of evalkit over those of the peer.\n"
 FOUR = "roc_auc,average_precision,ks,f1"
-IN_BLOCKS = Limits(reading=Reading(rows=10_000, shard=100_000, largest=100_000))
+IN_BLOCKS = Limits(reading=ReadingLimits(rows=10_000, shard=100_000, largest=100_000))
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 Work = Callable[[], object]
 
@@ -88,7 +88,7 @@ def written(kind: str, rows: int, folder: Path) -> str:
     return str(path)
 
 
-def classified(path: str, limits: Limits = USUAL, **given: str) -> Work:
+def classified(path: str, limits: Limits = USUAL_LIMITS, **given: str) -> Work:
     """The estimates of a classification report."""
     p = ClassificationParameters.from_raw({"preds": path, "threads": 1} | given)
     return lambda: classification.study_of(p, limits).estimates
@@ -122,7 +122,7 @@ def counted(folder: Path) -> Workload:
     return Workload(lambda: counts.auc(counts.count(score, label)), peer)
 
 
-def two_classes(folder: Path, limits: Limits = USUAL, threshold: str = "0.5") -> Workload:
+def two_classes(folder: Path, limits: Limits = USUAL_LIMITS, threshold: str = "0.5") -> Workload:
     """Four metrics with intervals."""
     path = written("classification", 300_000, folder)
     return Workload(classified(path, limits, metrics=FOUR, threshold=threshold), three_calls(path))
@@ -477,7 +477,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     # numpy reads the environment when it is imported
-    more = processors.remedy(os.environ) | ONE_THREAD
+    more = processors.fast_sort_variables(os.environ) | ONE_THREAD
     if os.environ | more != os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | more)
     main()

@@ -31,13 +31,13 @@ def one(kind: str, path: str, rows: str) -> None:
     """What a report takes that holds tables of up to so many rows."""
     from contenders import peak_megabytes
 
-    from evalkit.limits import Limits, Reading
+    from evalkit.limits import Limits, ReadingLimits
     from evalkit.parameters.reports import ClassificationParameters, RatingParameters
     from evalkit.studies import classification, rating
 
     # of the bundled samples: what a notebook has imported by then
     _ = classification.read().estimates, rating.read().estimates
-    limits = Limits(reading=Reading(rows=int(rows)))
+    limits = Limits(reading=ReadingLimits(rows=int(rows)))
     start = time.process_time()
     if kind == "rating":
         frame = rating.study_of(RatingParameters.from_raw({"preds": path}), limits).estimates

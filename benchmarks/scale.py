@@ -189,7 +189,7 @@ def rows_read(report: str, **given: str) -> Callable[[str], Any]:
 
 def users_read(path: str) -> Any:
     """The estimates of a table of users, of which more than 50,000 are read as large tables are."""
-    from evalkit.limits import Limits, Reading
+    from evalkit.limits import Limits, ReadingLimits
     from evalkit.parameters.reports import InterleavingParameters
     from evalkit.studies import interleaving
 
@@ -200,7 +200,7 @@ def users_read(path: str) -> Any:
         "segments": "device",
     }
     p = InterleavingParameters.from_raw({"users": path, "memory": MEMORY, "world": "none", **given})
-    study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).users
+    study = interleaving.study_of(p, Limits(reading=ReadingLimits(rows=50_000))).users
     assert study is not None
     assert len(study.adjustments) == 5
     return study.estimates
@@ -210,14 +210,14 @@ def sessions_read(path: str) -> Any:
     """The estimates of a log of sessions, of which more than 50,000 rows are read as large logs
     are.
     """
-    from evalkit.limits import Limits, Reading
+    from evalkit.limits import Limits, ReadingLimits
     from evalkit.parameters.reports import InterleavingParameters
     from evalkit.studies import interleaving
 
     p = InterleavingParameters.from_raw(
         {"log": path, "memory": MEMORY, "world": "none", "segments": "device"}
     )
-    study = interleaving.study_of(p, Limits(reading=Reading(rows=50_000))).log
+    study = interleaving.study_of(p, Limits(reading=ReadingLimits(rows=50_000))).log
     assert study is not None
     assert len(study.by_position) == 20
     return study.estimates

@@ -18,7 +18,7 @@ from scipy import stats
 
 from evalkit.statistics.bootstrap import resampled_sums
 from evalkit.statistics.multiplicity import max_t
-from evalkit.statistics.signflip import ranges
+from evalkit.statistics.signflip import null_mean_ranges
 from evalkit.statistics.significance import paired_bootstrap, paired_t, sign_flip
 
 COVERS = STATISTICS
@@ -49,7 +49,9 @@ def ranx(draws: int) -> float | None:
 def flips(d: np.ndarray) -> list[Claim]:
     """Sign flips: p alone against p alone, and p with the interval that inverts it."""
     count = np.ones(d.size)
-    alone = seconds(lambda: ranges(d, count, rng=np.random.default_rng(1), draws=DRAWS).share())
+    alone = seconds(
+        lambda: null_mean_ranges(d, count, rng=np.random.default_rng(1), draws=DRAWS).share()
+    )
     full = seconds(lambda: sign_flip(d, rng=np.random.default_rng(1), draws=DRAWS))
     print(
         f"sign flips, n = {N:,}, {DRAWS:,} draws: p {1000 * alone:.1f} ms, p and its interval "

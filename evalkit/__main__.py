@@ -34,7 +34,7 @@ except ImportError as error:  # installed beside the other `evalkit`, or that on
     )
 
 from evalkit.commands import requests
-from evalkit.commands.requests import DONE, FAILED, REFUSED, Refused
+from evalkit.commands.requests import DONE, FAILED, REFUSED, RequestRefused
 from evalkit.machine import folders, kernels, processors, terminal
 from evalkit.machine.bundled_files import bundled_notebooks
 
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise Refused with the message of argparse and a reference to the help."""
         extra = message.removeprefix("unrecognized arguments: ").split(" ")[0]
-        raise Refused(f"{message}{requests.advice_to_quote(extra)} (see {self.prog} --help)")
+        raise RequestRefused(f"{message}{requests.advice_to_quote(extra)} (see {self.prog} --help)")
 
 
 def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) -> int:
@@ -76,24 +76,28 @@ def main(arguments: Sequence[str] | None = None, notebooks: Path | None = None) 
         _refuse_bytes(arguments)
         options = _parser(notebooks or bundled_notebooks()).parse_args(arguments)
         return int(options.run(options))
-    except Refused as error:
-        return requests.say(str(error), REFUSED)
+    except RequestRefused as error:
+        return requests.print_message(str(error), REFUSED)
     except BrokenPipeError:  # whoever reads the output has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED
     except OSError as error:  # a temporary folder that cannot be made
-        return requests.say(f"run failed: {error.filename or 'output'}: {error.strerror}", FAILED)
+        return requests.print_message(
+            f"run failed: {error.filename or 'output'}: {error.strerror}", FAILED
+        )
     except KeyboardInterrupt:
-        return requests.say("interrupted, nothing written", INTERRUPTED)
+        return requests.print_message("interrupted, nothing written", INTERRUPTED)
     except Terminated:
-        return requests.say("terminated, nothing written", TERMINATED)
+        return requests.print_message("terminated, nothing written", TERMINATED)
 
 
 def _refuse_bytes(arguments: Sequence[str]) -> None:
     """Raise Refused for an argument, such as the name of a file, that is not in UTF-8."""
     for text in arguments:
         if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise Refused(f"arguments and names of files must be UTF-8, got {text!r}; rename it")
+            raise RequestRefused(
+                f"arguments and names of files must be UTF-8, got {text!r}; rename it"
+            )
 
 
 def run() -> NoReturn:
@@ -103,7 +107,7 @@ def run() -> NoReturn:
     Python closes. By then its kernel is stopped, and its temporary folder removed.
     """
     gc.set_threshold(COLLECTED)
-    os.environ.update(processors.remedy(os.environ))
+    os.environ.update(processors.fast_sort_variables(os.environ))
     # one report makes thousands of products so small that threads of BLAS only wait for each other
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = main()
@@ -340,7 +344,7 @@ def _report(options: argparse.Namespace) -> int:
 
         return batch.main(options)
     path = requests.find(options.notebook[0], options.folder_of_notebooks)
-    job = requests.job(path, options, requests.settings(options.file), options.name)
+    job = requests.checked_report_job(path, options, requests.settings(options.file), options.name)
     with folders.scratch_folder() as desk:
         try:
             outcome = requests.make(job, desk, bar=sys.stderr.isatty())
@@ -349,7 +353,7 @@ def _report(options: argparse.Namespace) -> int:
     if outcome.status != FAILED:
         terminal.show(outcome.page)
     for message in outcome.messages:
-        requests.say(message, outcome.status)
+        requests.print_message(message, outcome.status)
     return outcome.status
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingLimits:
     """Limits of reading. All are numbers of rows or units, so that a page does not depend on the
     machine's memory.
 
@@ -49,7 +49,7 @@ class Limits:
     of a random sample. holdouts, repeats, samples: how often an estimator is fitted on random
     holdouts, repeated k-folds and bootstrap samples. averaged: the draws of the folds that a
     repeated k-fold averages. second_process: seconds of fitting from which a second process pays.
-    reading: see `Reading`.
+    reading: see `ReadingLimits`.
     """
 
     flipped: int = 20_000
@@ -64,7 +64,7 @@ class Limits:
     samples: int = 50
     averaged: int = 10
     second_process: float = 8.0
-    reading: Reading = Reading()
+    reading: ReadingLimits = ReadingLimits()
 
 
-USUAL = Limits()
+USUAL_LIMITS = Limits()

@@ -157,10 +157,10 @@ def thousands(n: float) -> str:
     return f"{n:,}"
 
 
-def signed(value: float, places: int | None = None) -> str:
+def signed_number(value: float, places: int | None = None) -> str:
     """A difference, with its sign.
 
-    >>> signed(0.0539), signed(-0.02, 3)
+    >>> signed_number(0.0539), signed_number(-0.02, 3)
     ('+0.0539', '−0.020')
     """
     text = number(value, places)
@@ -178,7 +178,7 @@ def signed_percent(value: float, places: int | None = None) -> str:
     if not math.isfinite(value):
         return "–"
     percent_places = 1 if places is None else max(0, places - 2)
-    return f"{signed(100 * value, percent_places)}%"
+    return f"{signed_number(100 * value, percent_places)}%"
 
 
 def interval(low: float, high: float, show: Show = number, places: int | None = None) -> str:
@@ -295,10 +295,10 @@ class _Typeset(Formatter):
         return text.replace("-", "−", 1) if isinstance(value, Real) and value < 0 else text
 
 
-def filled(sentence: str, facts: Mapping[str, object]) -> str:
+def fill_sentence(sentence: str, facts: Mapping[str, object]) -> str:
     """A sentence with these facts in its braces.
 
-    >>> filled("from {low:g} to {high:g}", {"low": -8.79, "high": 14.5})
+    >>> fill_sentence("from {low:g} to {high:g}", {"low": -8.79, "high": 14.5})
     'from −8.79 to 14.5'
     """
     return _Typeset().vformat(sentence, (), facts)
@@ -354,10 +354,10 @@ def enumerated(texts: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(all_texts[:-1])} {last} {all_texts[-1]}"
 
 
-def shortened(name: str) -> str:
+def shortened_name(name: str) -> str:
     """A name for a sentence; of a long one only its beginning and its end.
 
-    >>> shortened("bm25"), shortened("a" * 50 + "b" * 50)
+    >>> shortened_name("bm25"), shortened_name("a" * 50 + "b" * 50)
     ('bm25', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbb')
     """
     return name if len(name) <= LONG else f"{name[:40]}…{name[-19:]}"
@@ -389,10 +389,10 @@ def unit_noun(column: str, role: str) -> str:
     return "query" if column == "qid" else column.removesuffix("_id")
 
 
-def counted(n: float, word: str) -> str:
+def count_with_noun(n: float, word: str) -> str:
     """A number of things, or a weight of them.
 
-    >>> counted(1, "query"), counted(1200, "row"), counted(2.5, "positive")
+    >>> count_with_noun(1, "query"), count_with_noun(1200, "row"), count_with_noun(2.5, "positive")
     ('1 query', '1,200 rows', '2.5 positives')
     """
     if abs(n) >= EXACT:
@@ -410,28 +410,28 @@ def sample_sizes(sizes: Iterable[int], word: str) -> str:
     smallest = ascending[0]
     largest = ascending[-1]
     if smallest == largest:
-        return f"n = {counted(largest, word)}"
-    return f"n = {smallest:,} to {counted(largest, word)}"
+        return f"n = {count_with_noun(largest, word)}"
+    return f"n = {smallest:,} to {count_with_noun(largest, word)}"
 
 
 LISTED_UP_TO = 1_000  # numbers up to which each is written as text, which takes about 20 bytes
 
 
 def column(values: np.ndarray) -> Any:
-    """A list, null if undefined; `packed` if there are more than `LISTED_UP_TO` numbers."""
+    """A list, null if undefined; by `pack_numbers` if it has more than `LISTED_UP_TO` numbers."""
     if values.size > LISTED_UP_TO and values.dtype.kind in "biuf":
-        return packed(values)
+        return pack_numbers(values)
     return values.tolist()
 
 
-def packed(values: np.ndarray) -> dict[str, str]:
+def pack_numbers(values: np.ndarray) -> dict[str, str]:
     """Numbers as their bytes in memory, little-endian, compressed by zlib, in base64; finite
     numbers keep every bit.
 
     type: numpy's name of their type, the shortest that holds them if they are whole numbers. NaN if
     undefined or infinite, for which a list has null.
 
-    >>> column = packed(np.array([1, 2, 200]))
+    >>> column = pack_numbers(np.array([1, 2, 200]))
     >>> (
     ...     column["type"],
     ...     np.frombuffer(
@@ -491,7 +491,7 @@ def anchor(name: str) -> str:
     return re.sub(r"\W+", "-", name.lower().replace("^", " hat")).strip("-")
 
 
-def definition(name: str) -> str:
+def definition_anchor(name: str) -> str:
     """The id of a name's definition."""
     return f"def-{anchor(name)}"
 

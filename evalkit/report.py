@@ -323,7 +323,7 @@ def _sweep_drafts(folder: Path) -> None:
     """Remove the drafts of processes that were killed while writing."""
     for path in folder.iterdir():
         draft = DRAFT.fullmatch(path.name)
-        if draft and os.name == "posix" and not folders.alive(int(draft[1])):
+        if draft and os.name == "posix" and not folders.is_process_alive(int(draft[1])):
             path.unlink(missing_ok=True)
 
 

@@ -9,10 +9,11 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.parameters import reports
 
-SHARDS = Reading(rows=100, shard=500, row=10**9)  # every table is large, and a shard has few rows
+# every table is large, and a shard has few rows
+SHARDS = ReadingLimits(rows=100, shard=500, row=10**9)
 SMALL = Limits(reading=SHARDS)
 # where two studies draw the same samples, or limits are not looked at
 LESS = Limits(resamples=100, bands=40)
@@ -30,13 +31,13 @@ OF_LOG = {"arms": "a,b", "neutral": "both", "segments": "device,day", "world": "
 # Studies ------------------------------------------------------------------------------------------
 
 
-def study_of(report, data, limits=USUAL, parameter="preds", **given):
+def study_of(report, data, limits=USUAL_LIMITS, parameter="preds", **given):
     """The study of a table within limits."""
     asked = reports.REPORTS[report].from_raw({parameter: data, **given})
     return import_module(f"evalkit.studies.{report}").study_of(asked, limits)
 
 
-def classified(preds, limits=USUAL, **given):
+def classified(preds, limits=USUAL_LIMITS, **given):
     """The study of labels and scores, classes, or labels of a row."""
     return study_of("classification", preds, limits, **given)
 

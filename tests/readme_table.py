@@ -28,7 +28,7 @@ import evalkit as ek
 from evalkit.catalogue import lookup
 from evalkit.findings import kinds
 from evalkit.parameters import cells
-from evalkit.parameters.reports import NOTEBOOKS
+from evalkit.parameters.reports import PARAMETERS_BY_NOTEBOOK
 
 TOP = Path(__file__).resolve().parents[1]
 PARAMETERS = TOP / "docs" / "parameters.md"
@@ -113,7 +113,7 @@ def parameters() -> str:
     """The text of docs/parameters.md."""
     tables = [
         f"## {name}\n\n{cells.Listing(name, report.options().values()).markdown()}"
-        for name, report in NOTEBOOKS.items()
+        for name, report in PARAMETERS_BY_NOTEBOOK.items()
     ]
     return "\n".join([INTRODUCTION, *tables])
 
@@ -137,7 +137,7 @@ def stub() -> str:
     for name, place in ek.PUBLIC.items():
         module, _, attribute = place.partition(":")
         parent, _, leaf = module.rpartition(".")
-        if name in NOTEBOOKS:
+        if name in PARAMETERS_BY_NOTEBOOK:
             reports.append(typed(name, getattr(ek, name)))
             imports.append(f"import evalkit.{module}")
         else:
@@ -164,7 +164,7 @@ def typed(name: str, report: Any) -> str:
 
 def parameters_cells() -> None:
     """Write the parameters cells of the notebooks."""
-    for name, report in NOTEBOOKS.items():
+    for name, report in PARAMETERS_BY_NOTEBOOK.items():
         notebook = nbformat.read(TOP / "notebooks" / f"{name}.ipynb", as_version=4)
         (cell,) = (cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", []))
         cell.source = cells.source(report)

@@ -214,7 +214,7 @@ TWO_SIDED_TESTS = {
     ),
     "Welch t": of_values(
         lambda d, level: independent.difference(
-            independent.mean_of(d), independent.mean_of(d[::2] - 0.5), level=level
+            independent.arm_of_mean(d), independent.arm_of_mean(d[::2] - 0.5), level=level
         )
     ),
     "permuted": of_values(
@@ -465,7 +465,7 @@ def test_p_of_the_mean_difference_at_the_limit_of_the_interval_is_alpha():
     """
     study = new_and_bad_against_old("greater")
     row = study.headline.iloc[0]
-    assert study.p_of(np.array([row["low"]]))[0] == pytest.approx(0.05, abs=0.005)
+    assert study.p_of_null_means(np.array([row["low"]]))[0] == pytest.approx(0.05, abs=0.005)
 
 
 def predictions(n=120):
@@ -703,11 +703,11 @@ def test_the_systems_of_a_part_without_the_baseline_are_compared_two_sided():
     the pair new − bad, which differs clearly, is therefore compared two-sided.
     """
     study = new_and_bad_against_old("greater")
-    assert study.part(systems="new").sided == "two-sided"
+    assert study.part(systems="new").question_of_tests == "two-sided"
     without_old = study.part(systems=["new", "bad"])
-    assert without_old.sided == "two-sided"
+    assert without_old.question_of_tests == "two-sided"
     assert without_old.comparisons["verdict"].tolist() == ["better"]
-    assert study.part(systems=["new", "old"]).sided == "greater"
+    assert study.part(systems=["new", "old"]).question_of_tests == "greater"
 
 
 def two_equally_good_scores(seed, n=2500):
@@ -730,7 +730,7 @@ def test_the_leader_is_compared_with_the_runner_up_two_sided_and_with_the_baseli
     two_sided = ek.validation(table, metrics="roc_auc").paired.set_index("second")
     study = ek.validation(table, metrics="roc_auc", alternative="greater")
     greater = study.paired.set_index("second")  # the leader against each other system
-    leader = study.subject
+    leader = study.evaluated_system
     (runner_up,) = {"a", "b"} - {leader}
     columns = ["p", "p_naive", "p_pooled", "pooled_low", "pooled_high", "high", "method"]
     pd.testing.assert_series_equal(
@@ -746,7 +746,7 @@ def test_the_page_names_the_side_of_each_comparison_of_the_leader():
     both comparisons, and the side of the second.
     """
     study = ek.validation(two_equally_good_scores(seed=1), metrics="roc_auc", alternative="greater")
-    leader = study.subject
+    leader = study.evaluated_system
     (runner_up,) = {"a", "b"} - {leader}
     method = study.paired.set_index("second").loc[runner_up, "method"]
     text = validation_page.paired(study).html
@@ -813,7 +813,7 @@ def test_the_dot_of_the_p_value_function_lies_on_its_curve(side, monkeypatch):
     options_of_figure = {}
     monkeypatch.setattr(
         significance_page.figures,
-        "picture",
+        "figure_drawn_by",
         lambda *data, **options: options_of_figure.update(options),
     )
     significance_page.duality(study)  # instead of drawing, fills options_of_figure
@@ -825,7 +825,7 @@ def test_the_dot_of_the_p_value_function_lies_on_its_curve(side, monkeypatch):
     options = {
         name: options_of_figure[name] for name in ("observed", "p_of_observed", "alpha", "limits")
     }
-    ax = axes_drawn_by(plots.duality, curve, sided=side.value, label="x", **options)
+    ax = axes_drawn_by(plots.draw_p_value_curve, curve, sided=side.value, label="x", **options)
     (dot,) = [line for line in ax.lines if line.get_marker() == "o"]
     assert dot.get_ydata() == [p_of_observed]
 
@@ -875,9 +875,9 @@ def test_alpha_names_the_verdicts_that_exist(side, words):
 
 def test_the_page_names_the_tests_as_one_or_two_sided():
     assert (
-        "paired differences, one-sided (greater): " in new_and_bad_against_old("greater").tests_are
+        "paired differences, one-sided (greater): " in new_and_bad_against_old("greater").tests_text
     )
-    assert "paired differences, two-sided: " in new_and_bad_against_old().tests_are
+    assert "paired differences, two-sided: " in new_and_bad_against_old().tests_text
 
 
 @pytest.mark.parametrize(
@@ -1147,8 +1147,8 @@ def test_interim_analyses_of_users_are_refused():
 
 
 def test_tails_of_an_unknown_p_are_unknown():
-    assert np.isnan(Tails.symmetric(np.nan, 0.0)).all()
-    assert np.isnan(Tails.symmetric(np.nan, 1.0)).all()
+    assert np.isnan(Tails.from_two_sided_p(np.nan, 0.0)).all()
+    assert np.isnan(Tails.from_two_sided_p(np.nan, 1.0)).all()
 
 
 def test_symmetric_tails_add_up_to_1_and_what_they_share():
@@ -1156,9 +1156,9 @@ def test_symmetric_tails_add_up_to_1_and_what_they_share():
     tail 1 − 0.15. `overlap` is the probability of the observed difference, which both tails
     contain. A difference of 0 has equal tails.
     """
-    assert Tails.symmetric(0.3, 1.0) == (0.85, 0.15)
-    assert sum(Tails.symmetric(0.5, -1.0, overlap=0.125)) == pytest.approx(1.125)
-    assert Tails.symmetric(1.0, 0.0) == (0.5, 0.5)
+    assert Tails.from_two_sided_p(0.3, 1.0) == (0.85, 0.15)
+    assert sum(Tails.from_two_sided_p(0.5, -1.0, overlap=0.125)) == pytest.approx(1.125)
+    assert Tails.from_two_sided_p(1.0, 0.0) == (0.5, 0.5)
 
 
 def test_a_mid_p_shares_the_datas_own_signs_alone():

@@ -446,7 +446,7 @@ def test_settings_that_are_refused(tmp_path, source, message):
     characters, for a notebook whose only parameter is the level.
     """
     (tmp_path / "p.toml").write_text(source)
-    with pytest.raises(command.Refused, match=message):
+    with pytest.raises(command.RequestRefused, match=message):
         requests.parameters([], requests.settings(tmp_path / "p.toml"), {"level": None})
 
 

@@ -82,7 +82,7 @@ def test_rows_of_one_score_have_a_single_point_as_isotonic_curve():
 @given(scores_and_labels)
 def test_scores_of_exactly_0_or_1_are_counted_as_clipped(data):
     score, label = data
-    assert calibration.clipped(count(score, label)) == np.isin(score, [0, 1]).sum()
+    assert calibration.clipped_weight(count(score, label)) == np.isin(score, [0, 1]).sum()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_draws_as_far_off_on_the_other_side_count_as_equally_far():
     """
     counts = count([6 / 47], positive=[7], negative=[40])
     rng = np.random.default_rng(1)
-    p = consistency.perfect(counts, ece_in_uniform_bins, rng=rng, draws=20_000).p
+    p = consistency.metric_if_calibrated(counts, ece_in_uniform_bins, rng=rng, draws=20_000).p
     assert p == pytest.approx(1 - binom.pmf(6, 47, 6 / 47), abs=0.015)
 
 
@@ -189,7 +189,7 @@ def test_the_data_count_among_the_draws_of_a_p_value():
     """Scores of 0.1 of rows that are all positive: none of 99 draws is as far off, so p = 1/100."""
     counts = count(np.full(40, 0.1), np.ones(40, int))
     rng = np.random.default_rng(1)
-    p = consistency.perfect(counts, ece_in_uniform_bins, rng=rng, draws=99).p
+    p = consistency.metric_if_calibrated(counts, ece_in_uniform_bins, rng=rng, draws=99).p
     assert p == pytest.approx(1 / 100)
 
 

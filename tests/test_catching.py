@@ -243,8 +243,8 @@ def error_of_decisions(first_only, second_only, rows=200):
     wrong = {"b": number < first_only, "a": number >= rows - second_only}
     predicted = {name: np.where(wrong[name], 1 - label, label) for name in "ab"}
     study = ek.classification(y_true=label, y_pred=predicted, metrics="accuracy")
-    comparison = study.compare(study.primary, ("a", "b"))
-    compared = study.compared(study.primary, ("a", "b"))
+    comparison = study.compare(study.primary_metric, ("a", "b"))
+    compared = study.compared(study.primary_metric, ("a", "b"))
     return sensitivity.error_of_decisions(*compared, comparison, 0.95)
 
 
@@ -298,8 +298,8 @@ def near_the_top(queries=60):
 
 
 def error_of_pairs(study, pair):
-    comparison = study.compare(study.primary, pair)
-    compared = study.compared(study.primary, pair)
+    comparison = study.compare(study.primary_metric, pair)
+    compared = study.compared(study.primary_metric, pair)
     return sensitivity.error_of_pairs(*compared, comparison, 0.95)
 
 
@@ -317,7 +317,7 @@ def test_the_error_of_an_unchanged_model_is_that_of_the_units():
     times a factor (`by_t`): by how much less a t test of 60 units detects than a normal one.
     """
     study = near_the_top()
-    first, second = (study.measure(study.primary, name).sums.numerator for name in "ab")
+    first, second = (study.measure(study.primary_metric, name).sums.numerator for name in "ab")
     by_t = power.minimum_detectable(60**0.5, 60) / sensitivity.detectable_by_normal(0.95)
     expected = by_t * (first - second).std(ddof=1) / 60**0.5
     assert error_of_pairs(study, ("a", "b"))(0.0) == pytest.approx(expected)

@@ -16,7 +16,7 @@ from whole_pages import told as findings_text
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
 from evalkit.findings import kinds
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.metrics import counts, losses
 from evalkit.numbers import estimate
 from evalkit.pages import binary_page, classification_page, threshold_page
@@ -38,7 +38,7 @@ def test_average_precision_is_lower_at_a_lower_base_rate(study_at_base_rate_of_1
     % (`elsewhere`). Fewer positives are then among the highest scores, so that average precision is
     lower.
     """
-    of_sample, at_1_percent = study_at_base_rate_of_1_percent.elsewhere.query(
+    of_sample, at_1_percent = study_at_base_rate_of_1_percent.metrics_by_base_rate.query(
         "metric == 'average_precision'"
     ).to_dict("records")
     assert of_sample["base_rate"] == pytest.approx(0.3)
@@ -55,7 +55,7 @@ def test_average_precision_at_a_low_base_rate_of_few_negatives_has_no_interval(
     varies then depends on the few with the highest scores, so that no interval is given, and the
     page says why.
     """
-    row = study_at_base_rate_of_1_percent.elsewhere.query(
+    row = study_at_base_rate_of_1_percent.metrics_by_base_rate.query(
         "metric == 'average_precision' and base_rate == 0.01"
     )
     assert row["low"].isna().tolist() == [True]
@@ -65,7 +65,9 @@ def test_average_precision_at_a_low_base_rate_of_few_negatives_has_no_interval(
 
 def test_other_metrics_at_another_base_rate_lie_in_their_intervals(study_at_base_rate_of_1_percent):
     """The metrics of the bundled sample are also estimated for a population with 1 % positives."""
-    rows = study_at_base_rate_of_1_percent.elsewhere.query("metric != 'average_precision'")
+    rows = study_at_base_rate_of_1_percent.metrics_by_base_rate.query(
+        "metric != 'average_precision'"
+    )
     assert rows["value"].between(rows["low"], rows["high"]).all()
 
 
@@ -116,7 +118,7 @@ def test_a_threshold_that_is_a_number_is_not_chosen_on_the_rows():
     is optimistic.
     """
     study = classification.read(scores(), threshold=0.3)
-    assert study.rule.fixed
+    assert study.rule.fixed_threshold
     assert "optimistic" not in findings_text(study)
 
 
@@ -188,15 +190,15 @@ def test_only_a_chosen_threshold_is_said_to_be_chosen_again(best_f1_and_same_num
     """The same rows are studied with the threshold of the best F1, which each bootstrap sample
     chooses again, and with this threshold as a fixed number.
     """
-    assert "chosen again" in best_f1_and_same_number.chosen.intervals_are
-    assert "chosen again" not in best_f1_and_same_number.fixed.tests_are
+    assert "chosen again" in best_f1_and_same_number.chosen.interval_methods_text
+    assert "chosen again" not in best_f1_and_same_number.fixed.tests_text
     findings = findings_text(best_f1_and_same_number.chosen)
     assert "made again on each bootstrap sample" in findings
 
 
 LIMITS_OF_READING_IN_MEMORY = Limits()
 LIMITS_OF_READING_IN_BLOCKS = Limits(
-    reading=Reading(rows=100, shard=300, largest=400)
+    reading=ReadingLimits(rows=100, shard=300, largest=400)
 )  # of 300 to 400 rows
 OPTIONS_WITH_A_CHOSEN_THRESHOLD = {
     "best F1": {"threshold": "best_f1"},
@@ -278,7 +280,7 @@ def test_the_samples_of_blocks_do_not_depend_on_the_size_of_the_blocks(options):
     """A table is read in blocks of 130 to 160 and of 300 to 400 rows. The bootstrap samples, from
     which the intervals come, are the same.
     """
-    smaller_blocks = Limits(reading=Reading(rows=100, shard=130, largest=160))
+    smaller_blocks = Limits(reading=ReadingLimits(rows=100, shard=130, largest=160))
     small = study_of_precision_and_recall(smaller_blocks, **options)
     large = study_of_precision_and_recall(LIMITS_OF_READING_IN_BLOCKS, **options)
     assert small.estimates["high"].tolist() == large.estimates["high"].tolist()
@@ -287,7 +289,7 @@ def test_the_samples_of_blocks_do_not_depend_on_the_size_of_the_blocks(options):
 def test_the_page_of_blocks_says_that_the_threshold_is_chosen_again():
     """The threshold is that of the best F1, of a table that is read in blocks."""
     study = study_of_precision_and_recall(LIMITS_OF_READING_IN_BLOCKS)
-    assert "chosen again" in study.intervals_are
+    assert "chosen again" in study.interval_methods_text
     assert "made again on each bootstrap sample" in findings_text(study)
 
 
@@ -556,7 +558,7 @@ def test_the_distance_between_the_scores_of_both_classes_equals_scipys(study_of_
     """
     scores_of_positives = SCORES[system][TRUTH == 1]
     scores_of_negatives = SCORES[system][TRUTH == 0]
-    distances = score_curves.distances(study_of_a_and_b.counts_by_system)
+    distances = score_curves.ks_distances(study_of_a_and_b.counts_by_system)
     of_system = distances.set_index("system").loc[system]
     expected = ks_2samp(scores_of_positives, scores_of_negatives).statistic
     assert of_system["value"] == pytest.approx(expected, abs=1e-12)
@@ -608,7 +610,7 @@ def test_the_pictures_of_scores_say_the_distance(study_of_a_and_b, picture):
     """The alternative text of a figure of scores names the largest distance between the
     distributions of the two classes (Kolmogorov–Smirnov) with three decimals.
     """
-    distances = score_curves.distances(study_of_a_and_b.counts_by_system).set_index("system")
+    distances = score_curves.ks_distances(study_of_a_and_b.counts_by_system).set_index("system")
     assert (
         f"a {distances['value']['a']:.3f} just below" in getattr(study_of_a_and_b.plot, picture).alt
     )

@@ -132,7 +132,7 @@ def test_a_column_for_a_role_that_is_not_there_is_refused_with_the_nearest_name(
 
 def test_a_column_that_is_not_there_and_like_no_other_is_refused_with_all_names():
     with pytest.raises(ParameterError, match=r"f\.csv has no column 'zzz', it has query, score$"):
-        columns.require(["query", "score"], "zzz", where="f.csv", parameter="segments")
+        columns.require_column(["query", "score"], "zzz", where="f.csv", parameter="segments")
 
 
 def test_refuses_an_unknown_role():

@@ -18,7 +18,7 @@ SLOW_FUNCTIONS = (
     (inference, "estimate"),
     (score_curves, "band"),
     (score_curves, "points"),
-    (signflip, "ranges"),
+    (signflip, "null_mean_ranges"),
 )
 REPORTS = ("classification", "interleaving", "ranking", "rating", "significance", "validation")
 

@@ -116,7 +116,7 @@ def check_slices(study):
     if not len(slices) or slices["mix"].isna().any():
         return
     total = (slices["mix"] + slices["within"]).groupby(slices["system"]).sum()
-    of_primary = study.account[study.account["metric"] == study.primary.label]
+    of_primary = study.account[study.account["metric"] == study.primary_metric.label]
     change = of_primary.set_index("system")["change"]
     assert np.allclose(total, change[total.index], **ROUNDING)
 

@@ -12,7 +12,7 @@ from scipy import stats
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
 from evalkit.findings.kinds import NOTE, WARNING
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.pages import rating_page
 from evalkit.parameters.reports import RatingParameters
 from evalkit.reading.matching import distribution_columns
@@ -105,7 +105,7 @@ def test_levels_that_a_system_lacks_are_read_of_none():
     )
     study = study_of({"actual": ACTUAL, "forecast_A": FORECAST, "forecast_B": FORECAST} | beside)
     assert study.stated.intervals == [80]
-    unread = distribution_columns.unread(study.account.others, study.systems)
+    unread = distribution_columns.unread(study.account.columns_without_role, study.systems)
     assert unread == ["A_q0.25", "A_q0.75"]
 
 
@@ -169,7 +169,7 @@ def test_the_first_metric_is_that_of_the_whole_distribution():
     """
     first = {}
     for kind, (columns, _intervals) in COLUMNS_AND_INTERVALS.items():
-        first[kind] = study_of({"actual": ACTUAL} | columns).primary.label
+        first[kind] = study_of({"actual": ACTUAL} | columns).primary_metric.label
     assert first["percentiles"] == "wis"
     assert first["draws"] == first["moments"] == "crps"
     assert first["Prophet"] == "interval_score@80"
@@ -195,7 +195,7 @@ def test_the_transform_of_right_quantiles_is_flat_and_its_shares_sum_to_1():
     actual = np.random.default_rng(2).normal(0, 1, 4000)
     quantiles = {f"q{q:.1f}": np.full(4000, stats.norm.ppf(q)) for q in levels}
     study = study_of({"actual": actual} | quantiles)
-    transform = study.transform
+    transform = study.pit_histogram
     assert len(transform) == 10
     assert transform["share"].sum() == pytest.approx(1, abs=1e-12)
     assert transform["density"].to_numpy() == pytest.approx(1, abs=0.15)
@@ -216,7 +216,7 @@ def test_a_column_of_horizons_is_the_segment_unless_the_user_names_others():
     assert study_of(columns, segments="region").settings.segments == ("region",)
 
 
-IN_BLOCKS_OF_50_ROWS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+IN_BLOCKS_OF_50_ROWS = Limits(reading=ReadingLimits(rows=50, shard=50, largest=50))
 
 
 @pytest.mark.parametrize("kind", ["percentiles", "Prophet", "moments"])
@@ -363,7 +363,7 @@ def test_the_steps_of_a_horizon_are_slices_in_their_order():
     assert study.by_segment["value"].notna().all()
     parameters_of_report = study.p
     study_of_first_slice = study.sliced(study.slices[0], parameters_of_report)
-    assert study_of_first_slice.primary.label == "wis"
+    assert study_of_first_slice.primary_metric.label == "wis"
 
 
 def test_a_deviation_that_is_a_feature_of_several_systems_is_no_finding():
@@ -623,7 +623,7 @@ def test_medians_with_the_level_first_are_the_systems(read_from_frame_or_csv):
     medians = {"actual": ACTUAL, "p50_A": FORECAST, "p50_B": OTHER_FORECAST}
     result = read_from_frame_or_csv(medians | LEVELS_FIRST["quantiles"])
     assert [*result.systems] == ["A", "B"]
-    assert result.stated.percents == [10, 50, 90]
+    assert result.stated.shown_percents == [10, 50, 90]
 
 
 LEVELS = {
@@ -656,7 +656,7 @@ def test_levels_are_read_as_they_are_meant(read_from_frame_or_csv, name):
     columns, percents = LEVELS[name]
     result = read_from_frame_or_csv({"actual": ACTUAL} | columns)
     assert len(result.systems) == 1
-    assert result.stated.percents == percents
+    assert result.stated.shown_percents == percents
     assert unread_columns(result) == ""
 
 
@@ -731,7 +731,11 @@ def test_two_columns_with_one_role_are_refused_if_they_differ(read_from_frame_or
 
 def test_two_equal_columns_with_one_role_are_read_as_one(read_from_frame_or_csv):
     quantiles = ONE_SYSTEM | {"p50": FORECAST} | bound_columns("p10", "p90")
-    assert read_from_frame_or_csv(quantiles | {"median": FORECAST}).stated.percents == [10, 50, 90]
+    assert read_from_frame_or_csv(quantiles | {"median": FORECAST}).stated.shown_percents == [
+        10,
+        50,
+        90,
+    ]
 
 
 NOISE = np.random.default_rng(9)

@@ -271,7 +271,7 @@ def test_ties_of_repeated_draws_count_half_in_the_test(study_of_repeated_draws):
 def test_the_curve_of_p_values_has_the_mid_p_at_a_difference_of_0(study_of_repeated_draws):
     (p,) = study_of_repeated_draws.headline["p"]
     difference_of_0 = np.zeros(1)
-    assert study_of_repeated_draws.p_of(difference_of_0) == pytest.approx(p, rel=0.05)
+    assert study_of_repeated_draws.p_of_null_means(difference_of_0) == pytest.approx(p, rel=0.05)
 
 
 def test_saved_results_of_repeated_draws_are_read_with_the_mid_p(study_of_repeated_draws, tmp_path):

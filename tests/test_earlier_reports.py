@@ -65,7 +65,7 @@ def test_earlier_reports_are_indexed(kept):
 )
 def test_a_direction_that_was_assumed_is_not_known(kind, metric):
     study = diff(kind, metrics=metric, gate="not worse")
-    assert study.primary.metric.best == "unknown"
+    assert study.primary_metric.metric.best == "unknown"
     assert study.gate.message.startswith("gate not decided")
 
 
@@ -80,4 +80,4 @@ def test_a_system_without_a_name_is_the_partner_of_one_with_a_name(tmp_path):
     table = pd.DataFrame({"id": range(40), "actual": 1.0, "forecast_forest": 2.0})
     ek.rating(table, metrics="mae").save(tmp_path / "rating.units.parquet")
     study = ek.diff(KEPT / "day1" / "alone.units.parquet", tmp_path / "rating.units.parquet")
-    assert study.partner == {"forest": "system"}
+    assert study.old_name_by_new == {"forest": "system"}

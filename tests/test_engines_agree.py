@@ -33,7 +33,7 @@ from samples import examples
 
 import evalkit as ek
 from evalkit.catalogue.tables import LABELS
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 
 FILE = examples("blocks")  # of cases, and which of them are tried at night or from files
 LISTS = FILE["lists"]
@@ -379,7 +379,7 @@ def unaccepted(name, differences):
 # Both forms ---------------------------------------------------------------------------------------
 
 
-def read(case, data, reading=Reading(), **more):  # noqa: B008 - frozen
+def read(case, data, reading=ReadingLimits(), **more):  # noqa: B008 - frozen
     """The study of a case; those of rows and forecasts have methods of many units, but not of users
     without weights.
     """
@@ -478,7 +478,7 @@ def test_files_within_little_memory_give_what_memory_gives(name, tmp_path):
     parquet, csv = tmp_path / "one.parquet", tmp_path / "two.csv"
     table[:third].to_parquet(parquet, index=False)
     table[third:].to_csv(csv, index=False)
-    little_memory = Reading(rows=100, shard=300, row=20_000, units=10)
+    little_memory = ReadingLimits(rows=100, shard=300, row=20_000, units=10)
     files = [str(parquet), str(csv)]
     study_of_files = read(CASES[name], files, little_memory, memory="250MB", threads=2)
     _, results_in_memory = in_memory(name)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.metrics.rows import ErrorKind
 from evalkit.pages import classification_page, explorer, ranking_page
 from evalkit.parameters.reports import ClassificationParameters
@@ -65,7 +65,7 @@ def test_rows_with_the_largest_and_the_most_different_errors_are_chosen_in_turn(
     belong to both, there is room for further ones.
     """
     study = classification.read(scores_of_good_a_and_poor_b(3000))
-    missed = row_study.missed(study, max_rows=40)
+    missed = row_study.list_largest_errors(study, max_rows=40)
     assert study.leader == "a"
     error_a = np.abs(study.data.actual - study.data.score["a"])
     error_b = np.abs(study.data.actual - study.data.score["b"])
@@ -98,8 +98,8 @@ def test_rows_without_an_error_are_not_listed_if_there_are_more_rows_than_room()
     actual = np.arange(60.0)
     every_tenth = np.arange(60) % 10 == 0
     table = pd.DataFrame({"id": range(60), "actual": actual, "forecast": actual + every_tenth})
-    missed = row_study.missed(rating.read(table, metrics="mae"), max_rows=40)
-    listed = [missed.aligned.id[row] for row in missed.rows]
+    missed = row_study.list_largest_errors(rating.read(table, metrics="mae"), max_rows=40)
+    listed = [missed.input_rows.id[row] for row in missed.rows]
     assert listed == ["0", "10", "20", "30", "40", "50"]
 
 
@@ -114,7 +114,7 @@ def test_each_segment_has_its_most_missed_rows():
     """
     part = np.where(np.arange(3000) < 2980, "many", "few")
     study = classification.read(scores_of_good_a_and_poor_b(3000, part=part), segments="part")
-    missed = row_study.missed(study, max_rows=40)
+    missed = row_study.list_largest_errors(study, max_rows=40)
     few = np.arange(2980, 3000)
     worst_first = few[np.argsort(-missed.misses.errors["a"][few])]
     assert {*worst_first[:6]} <= {*missed.rows}
@@ -133,7 +133,9 @@ def test_each_row_has_the_texts_of_its_unused_columns_across_files(tmp_path):
     )
     table.iloc[:50].to_csv(tmp_path / "1.csv", index=False)
     table.iloc[50:].to_csv(tmp_path / "2.csv", index=False)
-    missed = row_study.missed(classification.read(str(tmp_path / "*.csv")), max_rows=80)
+    missed = row_study.list_largest_errors(
+        classification.read(str(tmp_path / "*.csv")), max_rows=80
+    )
     first_rows = missed.rows[:40]
     for row, texts in zip(first_rows, missed.unused_values(40), strict=True):
         expected = {"city": f"<b>{row}</b>"}
@@ -160,7 +162,7 @@ def test_scores_that_are_not_probabilities_are_ranked():
     """
     table = scores_of_good_a_and_poor_b()
     table["score_a"] = 10 * table["score_a"]
-    misses = classification.read(table).data.misses
+    misses = classification.read(table).data.row_errors
     relative_rank = (table["score_a"].rank() - 0.5) / len(table)
     expected = np.abs(table["label"] - relative_rank).to_numpy()
     assert misses.errors["a"] == pytest.approx(expected)
@@ -170,7 +172,7 @@ def test_scores_that_are_not_probabilities_are_ranked():
 def test_a_class_without_probabilities_is_hit_or_missed():
     """The error is 1 on the two rows, the fourth and the last, with a wrong class."""
     table = pd.DataFrame({"y_true": list("abcabc"), "y_pred": list("abccba")})
-    (errors,) = classification.read(table).data.misses.errors.values()
+    (errors,) = classification.read(table).data.row_errors.errors.values()
     assert errors.tolist() == [0, 0, 0, 1, 0, 1]
 
 
@@ -178,7 +180,7 @@ def test_a_table_with_more_rows_than_memory_may_hold_says_that_no_row_is_listed(
     """The table has 600 rows, and 100 may be held in memory. A longer table is read by blocks, of
     which no single rows are kept; the page says so in place of the list.
     """
-    at_most_100_rows = Limits(reading=Reading(rows=100, shard=100))
+    at_most_100_rows = Limits(reading=ReadingLimits(rows=100, shard=100))
     parameters = ClassificationParameters.from_raw({"preds": scores_of_good_a_and_poor_b(600)})
     study = classification.study_of(parameters, at_most_100_rows)
     assert (

@@ -36,7 +36,7 @@ WITHOUT_LINES_OF_SYSTEMS = (
 
 
 def names(report: str) -> list[str]:
-    return dir(shown.Offer(SimpleNamespace(report=report), figures.Figure))
+    return dir(shown.StudyPieces(SimpleNamespace(report=report), figures.Figure))
 
 
 PLOTS = [(kind, name) for kind, (report, _) in REPORTS.items() for name in names(report)]

@@ -31,7 +31,7 @@ from evalkit.findings.kinds import (
     ordered,
 )
 from evalkit.pages import experiment_page, significance_page, texts
-from evalkit.parameters.reports import NOTEBOOKS
+from evalkit.parameters.reports import PARAMETERS_BY_NOTEBOOK
 from evalkit.studies import interleaving, significance
 
 TRUST = Path(__file__).resolve().parents[1] / "benchmarks" / "trust"
@@ -177,7 +177,9 @@ def test_the_record_of_a_finding_in_the_json_has_what_its_kind_and_the_finding_s
 
 
 def test_the_page_says_what_to_do_where_it_matters():
-    shown = findings([KIND.warning(fact="Look <here>."), KIND.rated(NOTE, None, "other")])
+    shown = findings(
+        [KIND.warning(fact="Look <here>."), KIND.finding_with_severity(NOTE, None, "other")]
+    )
     code = '<span class="muted" title="name: What to do.">EK999</span>'
     assert f'<li id="EK999" class="warn">Look &lt;here&gt;. What to do. {code}</li>' in shown.html
     assert f"<li>Fine. {code}</li>" in shown.html
@@ -262,7 +264,7 @@ def test_advice_names_parameters_that_exist():
     """The advice writes parameters of the reports in backticks, such as `unit=user`. In the same
     way it writes `id`, which is a column, and `all`, which is a value.
     """
-    parameters = {name for report in NOTEBOOKS.values() for name in report.options()}
+    parameters = {name for report in PARAMETERS_BY_NOTEBOOK.values() for name in report.options()}
     named_in_advice = {
         name
         for kind in KINDS
@@ -347,7 +349,7 @@ def test_a_column_of_losses_is_lower_is_better_under_its_own_name(name_of_losses
     has the lower values, whether the table is read at once or in blocks.
     """
     study = read_study(table_where_good_has_lower_values(name_of_losses))
-    assert study.primary.label == name_of_losses
+    assert study.primary_metric.label == name_of_losses
     assert better_system(study) == "good"
     assert warnings_of_direction(study) == []
 
@@ -361,7 +363,7 @@ def test_a_column_of_gains_is_higher_is_better_without_a_warning(name_of_gains):
     """
     table = table_where_good_has_lower_values(name_of_gains)
     study = ek.significance(table, columns=f"value={name_of_gains}")
-    assert study.primary.label == name_of_gains
+    assert study.primary_metric.label == name_of_gains
     assert better_system(study) == "bad"
     assert warnings_of_direction(study) == []
 
@@ -439,7 +441,7 @@ def test_the_units_of_a_report_keep_the_direction_that_they_state(units_file_and
     for data in (str(file), pq.read_table(file)):
         for read_study in (significance.read, read_in_blocks):
             study = read_study(data, columns="value=numerator")
-            assert study.primary.label == "my_own"
+            assert study.primary_metric.label == "my_own"
             assert better_system(study) == better_system_of_report
             assert warnings_of_direction(study) == []
 

@@ -328,9 +328,9 @@ def test_the_two_best_systems_other_than_the_baseline_are_compared():
     study = rating.read(
         forecasts_with_maes(a=1, b=1.02, c=1.5, base=3), metrics="mae", baseline="base"
     )
-    (pair,) = diagnostics.best_two(study).to_dict("records")
+    (pair,) = diagnostics.best_two_comparison(study).to_dict("records")
     assert {pair["first"], pair["second"]} == {"a", "b"}
-    comparison = study.compare(study.primary, (pair["first"], pair["second"]))
+    comparison = study.compare(study.primary_metric, (pair["first"], pair["second"]))
     assert pair["p"] == comparison.p_value
     assert pair["adjusted"] == pytest.approx(min(1.0, 3 * comparison.p_value))
     assert rating_page.results(study).results["best_two"] == [pair]
@@ -338,7 +338,7 @@ def test_the_two_best_systems_other_than_the_baseline_are_compared():
 
 def test_one_system_beside_the_baseline_is_compared_with_no_other():
     study = rating.read(forecasts_with_maes(a=1, base=3), metrics="mae", baseline="base")
-    assert not len(diagnostics.best_two(study))
+    assert not len(diagnostics.best_two_comparison(study))
 
 
 def test_the_answer_has_a_percentage_of_a_positive_amount():
@@ -443,7 +443,7 @@ def test_a_finding_says_that_the_better_system_is_worse_by_another_metric(rare_a
 
 def test_no_comparison_contradicts_that_of_a_single_metric(rare_and_frequent_errors):
     study = rating.read(rare_and_frequent_errors, metrics="mae")
-    assert not len(diagnostics.contrary(study))
+    assert not len(diagnostics.contradicting_comparisons(study))
 
 
 def values_of_partly_shared_rows(**further_systems: float) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from engine_samples import classified
 
 from evalkit import __main__
 from evalkit.arrays import InputError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.metrics import rankings
 from evalkit.metrics.rows import Sums
 from evalkit.reading.engines import backends as engine
@@ -327,7 +327,7 @@ def test_parts_that_an_engine_wrote_are_one_system_named_after_their_folder(work
         write_file(frame[16:], working_folder / folder / "part-00001-c0.parquet")
         data = runs.read(folder)
         assert data.systems == ("bm25",)
-        assert data.accounts["bm25"].missing == 0  # queries without a list
+        assert data.list_accounts["bm25"].missing == 0  # queries without a list
 
 
 def test_files_of_one_name_in_folders_that_are_columns_are_one_system(working_folder):
@@ -382,7 +382,7 @@ def test_lists_in_folders_are_the_same_in_memory_and_out_of_core(working_folder,
         folders = RankingInput.from_data("out")
         out_of_core = sharded.measured(duckdb, folders, [reciprocal_ranks_as_sums])
     assert in_memory.systems == out_of_core.systems == ("A", "B")
-    assert in_memory.accounts == out_of_core.accounts
+    assert in_memory.list_accounts == out_of_core.list_accounts
     for system in "AB":
         expected = in_memory.measure(system, reciprocal_ranks_as_sums).numerator
         found = out_of_core.measure(system, reciprocal_ranks_as_sums).numerator
@@ -399,7 +399,7 @@ def test_labels_in_folders_are_the_same_in_memory_and_in_blocks(working_folder, 
     labels = labels[["system", "id", "label", "score"]]
     write_partitioned(labels, working_folder / "out", by="system", suffix=suffix)
     in_memory = classification.read("out", metrics="roc_auc").estimates["value"].tolist()
-    ten_rows_in_memory = Limits(reading=Reading(rows=10))
+    ten_rows_in_memory = Limits(reading=ReadingLimits(rows=10))
     in_blocks = classified("out", ten_rows_in_memory, metrics="roc_auc").estimates["value"]
     assert in_blocks.tolist() == in_memory
 

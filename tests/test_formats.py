@@ -15,7 +15,7 @@ from samples import read_forecasts
 from evalkit.arrays import InputError
 from evalkit.drawing import tables
 from evalkit.drawing.cells import Cell
-from evalkit.drawing.paragraphs import definitions, heading, paragraph, provenance
+from evalkit.drawing.paragraphs import definitions, heading, muted_paragraph, provenance
 from evalkit.drawing.pieces import folded
 from evalkit.drawing.shown import findings
 from evalkit.findings.kinds import FindingKind
@@ -39,7 +39,7 @@ class Feather(File):
 
 def opened(path, header):
     names = tuple(pyarrow.feather.read_table(path).column_names)
-    return Feather(name=printed_path(path), columns=names, path=path, stamp=stamp(path))
+    return Feather(name=printed_path(path), columns=names, path=path, size_and_time=stamp(path))
 
 
 @pytest.fixture
@@ -92,11 +92,11 @@ def test_text_from_the_data_is_escaped_everywhere():
     pieces = [
         heading(bad, bad),
         findings([kind_of_finding.warning(fact=bad)]),
-        paragraph(bad),
+        muted_paragraph(bad),
         tables.table(bad, [bad], [[Cell(bad)]], bad),
         definitions([(bad, bad)]),
         provenance([(bad, bad)]),
-        folded(bad, paragraph(bad)),
+        folded(bad, muted_paragraph(bad)),
     ]
     assert all("<script" not in piece.html for piece in pieces)
 

@@ -14,7 +14,7 @@ import pytest
 from engine_samples import classified
 
 from evalkit.arrays import InputError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import outcomes, runs
 from evalkit.reading.inputs.rows import RankingInput
@@ -64,7 +64,7 @@ def read_by_shards(data):
     """The last rank of each query's list, read shard by shard: `lists` is the number of rows up to
     which rankings are held in memory.
     """
-    limits = backends.budget(200 * 10**6, reading=Reading(lists=0))
+    limits = backends.budget(200 * 10**6, reading=ReadingLimits(lists=0))
     return sharded.read(RankingInput.from_data(data), [LastRank()], limits)
 
 
@@ -102,7 +102,7 @@ def assert_same(a, b):
 
 @pytest.mark.parametrize("rows", [2**20, 100], ids=["kept", "reduced"])
 def test_the_classification_study_reads_batches_once(rows):
-    limits = Limits(reading=Reading(rows=rows))
+    limits = Limits(reading=ReadingLimits(rows=rows))
     table, batches = table_and_batches("german_credit/predictions.csv")
     assert_same(
         *(classified(data, limits, segments="housing", positive="1") for data in (table, batches))

@@ -10,7 +10,7 @@ import pytest
 from test_sharded import ASKS as EVERY_MEASUREMENT, EVERY as EVERY_RANKING_METRIC
 
 from evalkit.arrays import InputError
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.metrics import rankings
 from evalkit.metrics.rankings import from_grades
 from evalkit.pages import ranking_page, significance_page
@@ -154,7 +154,7 @@ def test_renumbered_ranks_close_the_gaps_and_the_page_says_so():
     frame = ranked_lists(("q", "a", 9), ("q", "b", 11))
     judged = judgements(("q", "b", 1), ("p", "b", 1))
     study = ranking.read(frame, judged, metrics="mrr", ranks="renumber")
-    assert study.per_query[study.primary.label, "rank"].numerator.tolist() == [0, 0.5]
+    assert study.per_query[study.primary_metric.label, "rank"].numerator.tolist() == [0, 0.5]
     assert "Ranks were renumbered" in ranking_page.findings(study).html
 
 
@@ -188,7 +188,7 @@ def test_items_that_share_a_rank_take_the_ranks_after_it(ranks):
 
 def test_a_shared_rank_is_counted_as_tied_and_leaves_no_gap():
     run = ranked_lists(("q", "a", 1), ("q", "b", 1), ("q", "c", 3))
-    account = runs.read(run, judgements(("q", "a", 1))).accounts["rank"]
+    account = runs.read(run, judgements(("q", "a", 1))).list_accounts["rank"]
     assert (account.tied, account.late, account.gaps) == (1, 0, 0)
 
 
@@ -222,12 +222,12 @@ def test_duckdb_out_of_core_gives_the_same_bits(tmp_path, ranks):
     frame.to_parquet(tmp_path / "run.parquet", index=False)
     judged.to_csv(tmp_path / "qrels.csv", index=False)
     in_memory = runs.read(frame, judged, ranks=ranks)
-    many_shards = Reading(shard=20, row=10**7)  # a row is taken to need 10 MB of the 250 MB
+    many_shards = ReadingLimits(shard=20, row=10**7)  # a row is taken to need 10 MB of the 250 MB
     files = RankingInput.from_data(tmp_path / "run.parquet", tmp_path / "qrels.csv", ranks=ranks)
     with engine.opened(engine.budget(250 * 10**6, threads=2, reading=many_shards)) as database:
         in_shards = sharded.measured(database, files, EVERY_MEASUREMENT)
-    assert in_shards.accounts == in_memory.accounts
-    assert (in_memory.accounts["a"].late > 0) == (ranks == "as given")
+    assert in_shards.list_accounts == in_memory.list_accounts
+    assert (in_memory.list_accounts["a"].late > 0) == (ranks == "as given")
     for system in ("a", "b"):
         for measurement in EVERY_MEASUREMENT:
             found = in_shards.measure(system, measurement)
@@ -245,7 +245,7 @@ def test_a_list_that_starts_at_rank_2_is_counted_as_starting_late(first, late, g
     ranked = ranked_lists(("q1", "a", first), ("q1", "b", first + 1), ("q2", "a", 1)).assign(
         grade=[0, 1, 1]
     )
-    (account,) = runs.read(ranked).accounts.values()
+    (account,) = runs.read(ranked).list_accounts.values()
     assert (account.late, account.gaps) == (late, gaps)
 
 

@@ -32,9 +32,9 @@ def random_rows(seed: int, n: int, digits: int | None = None) -> tuple[np.ndarra
 @pytest.mark.parametrize("cut", [None, 0.3])
 @pytest.mark.parametrize("has_weights", [False, True])
 def test_bins_merged_from_any_chunks_are_those_of_all_rows(has_weights, cut, max_bins):
-    """`reduce` counts positives and negatives in at most `max_bins` bins of the score; if a `cut`
-    is given, a bin begins at this score. Large data are counted in chunks, by parallel workers. The
-    merged bins must not depend on which rows are in which chunk.
+    """`bin_scores` counts positives and negatives in at most `max_bins` bins of the score; if a
+    `cut` is given, a bin begins at this score. Large data are counted in chunks, by parallel
+    workers. The merged bins must not depend on which rows are in which chunk.
 
     5,000 rows are therefore shuffled five times, and each time split into seven chunks of random
     size. Three chunks are merged, the other four are merged, and then both results.
@@ -45,7 +45,7 @@ def test_bins_merged_from_any_chunks_are_those_of_all_rows(has_weights, cut, max
 
     def bins_from(rows) -> Grid:
         weight_of_rows = weight[rows] if has_weights else None
-        return grid.reduce(score[rows], label[rows], weight_of_rows, max_bins=max_bins, cut=cut)
+        return grid.bin_scores(score[rows], label[rows], weight_of_rows, max_bins=max_bins, cut=cut)
 
     bins_of_all_rows = bins_from(slice(None))
     for _ in range(5):
@@ -59,27 +59,28 @@ def test_bins_merged_from_any_chunks_are_those_of_all_rows(has_weights, cut, max
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3])
 def test_sorting_labels_with_their_scores_or_apart_gives_the_same_bins(monkeypatch, max_bins, cut):
-    """`reduce` counts positives and negatives in at most `max_bins` bins of the score; if a `cut`
-    is given, a bin begins at this score.
+    """`bin_scores` counts positives and negatives in at most `max_bins` bins of the score; if a
+    `cut` is given, a bin begins at this score.
 
     It sorts the scores, each as a code of 64 bits, in one of two ways. Between −2 and 2, as here, a
     bit of each code is free. `with_label` puts the row's label there, so that one sort is enough.
     It returns None if no bit is free; the scores of the positives are then sorted once more, apart.
-    Replaced by a function that returns None, it makes `reduce` take the second way on these scores.
+    Replaced by a function that returns None, it makes `bin_scores` take the second way on these
+    scores.
     """
     score, label = random_rows(seed=6, n=100_000, digits=4)
     score = score / np.abs(score).max()  # between −1 and 1
-    bins = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    bins = grid.bin_scores(score, label, max_bins=max_bins, cut=cut)
     monkeypatch.setattr(grid, "with_label", lambda score, label: None)
-    bins_from_labels_apart = grid.reduce(score, label, max_bins=max_bins, cut=cut)
+    bins_from_labels_apart = grid.bin_scores(score, label, max_bins=max_bins, cut=cut)
     assert_equal_bins(bins, bins_from_labels_apart)
 
 
 @pytest.mark.parametrize("max_bins", [10, 300, 2**20])
 @pytest.mark.parametrize("cut", [None, 0.3, 2.5])
 def test_large_scores_have_the_same_bins_without_weights_as_with_weights_of_1(max_bins, cut):
-    """`reduce` counts positives and negatives in at most `max_bins` bins of the score; if a `cut`
-    is given, a bin begins at this score.
+    """`bin_scores` counts positives and negatives in at most `max_bins` bins of the score; if a
+    `cut` is given, a bin begins at this score.
 
     Weights of 1 must not change a bin, although weighted rows are counted by other code: their
     weights are added up in each bin. Rows without weights are counted by one sort if all scores
@@ -89,8 +90,8 @@ def test_large_scores_have_the_same_bins_without_weights_as_with_weights_of_1(ma
     score, label = random_rows(seed=6, n=100_000, digits=4)
     score = score / np.abs(score).max() * 8  # between −8 and 8
     weight = np.ones(100_000, np.int64)
-    unweighted = grid.reduce(score, label, max_bins=max_bins, cut=cut)
-    weighted = grid.reduce(score, label, weight, max_bins=max_bins, cut=cut)
+    unweighted = grid.bin_scores(score, label, max_bins=max_bins, cut=cut)
+    weighted = grid.bin_scores(score, label, weight, max_bins=max_bins, cut=cut)
     assert_equal_bins(unweighted, weighted)
 
 
@@ -172,25 +173,25 @@ def assert_equal_counts(a, b) -> None:
 
 
 def test_bins_of_few_distinct_scores_have_one_score_each():
-    bins = grid.reduce(*random_rows(3, 4000, digits=2))
+    bins = grid.bin_scores(*random_rows(3, 4000, digits=2))
     assert bins.shift == 0
     assert bins.exact.all()
 
 
 def test_bins_of_few_distinct_scores_have_the_counts_of_the_rows():
     score, label = random_rows(3, 4000, digits=2)
-    assert_equal_counts(grid.counts(grid.reduce(score, label)), count(score, label))
+    assert_equal_counts(grid.counts(grid.bin_scores(score, label)), count(score, label))
 
 
 def test_the_threshold_of_a_bin_is_counted_exactly():
     score, label = random_rows(5, 3000)
-    binned = grid.counts(grid.reduce(score, label, max_bins=64))
+    binned = grid.counts(grid.bin_scores(score, label, max_bins=64))
     assert_equal_counts(binned, counts.at(count(score, label), binned.threshold))
 
 
 def test_a_cut_that_the_bins_were_given_is_counted_exactly():
     score, label = random_rows(6, 3000)
-    binned = grid.counts(grid.reduce(score, label, max_bins=16, cut=0.123))
+    binned = grid.counts(grid.bin_scores(score, label, max_bins=16, cut=0.123))
     at_cut = counts.at(binned, 0.123)
     assert at_cut.tp.item() == (label & (score >= 0.123)).sum()
     assert at_cut.fp.item() == (~label & (score >= 0.123)).sum()
@@ -210,14 +211,14 @@ rows_of_both_classes = (
 @given(rows_of_both_classes, st.integers(2, 30))
 def test_auc_from_bins_is_no_farther_from_the_exact_one_than_its_bound(rows, max_bins):
     score, label = rows
-    bins = grid.reduce(score, label, max_bins=max_bins)
+    bins = grid.bin_scores(score, label, max_bins=max_bins)
     binned = grid.counts(bins)
     bound = grid.auc_width(binned, grid.pools_scores(bins))
     assert abs(counts.auc(binned) - counts.auc(count(score, label))) <= bound + 1e-12
 
 
 # a positive with the score 1.0 and a negative with the score 1.1, in one bin
-ONE_BIN_OF_TWO_SCORES = grid.reduce(np.array([1.0, 1.1]), np.array([True, False]), max_bins=1)
+ONE_BIN_OF_TWO_SCORES = grid.bin_scores(np.array([1.0, 1.1]), np.array([True, False]), max_bins=1)
 
 
 def test_a_positive_and_a_higher_negative_in_one_bin_count_as_a_tie():
@@ -236,12 +237,12 @@ def test_the_bound_of_auc_from_bins_is_one_half_if_all_rows_share_a_bin():
 
 
 def test_auc_from_bins_of_one_score_each_has_the_bound_0():
-    bins = grid.reduce(*random_rows(3, 4000, digits=2))
+    bins = grid.bin_scores(*random_rows(3, 4000, digits=2))
     assert grid.auc_width(grid.counts(bins), grid.pools_scores(bins)) == 0
 
 
 def average_precision_limits(score, label, max_bins):
-    bins = grid.reduce(score, label, max_bins=max_bins)
+    bins = grid.bin_scores(score, label, max_bins=max_bins)
     return grid.average_precision_limits(grid.counts(bins), grid.pools_scores(bins))
 
 
@@ -282,8 +283,8 @@ def test_weights_in_whole_units_add_up_to_the_same_in_any_order():
     score, label = random_rows(seed=8, n=2000, digits=1)
     weight = grid.in_units(rng.random(2000) * 10, WEIGHT_UNIT)
     order = rng.permutation(2000)
-    in_another_order = grid.reduce(score[order], label[order], weight[order])
-    assert_equal_bins(grid.reduce(score, label, weight), in_another_order)
+    in_another_order = grid.bin_scores(score[order], label[order], weight[order])
+    assert_equal_bins(grid.bin_scores(score, label, weight), in_another_order)
 
 
 def test_weights_in_whole_units_give_the_counts_of_the_weights():
@@ -293,7 +294,7 @@ def test_weights_in_whole_units_give_the_counts_of_the_weights():
     """
     score, label = random_rows(8, 2000, digits=1)
     weight = np.random.default_rng(8).random(2000) * 10
-    bins = grid.reduce(score, label, grid.in_units(weight, WEIGHT_UNIT))
+    bins = grid.bin_scores(score, label, grid.in_units(weight, WEIGHT_UNIT))
     in_units = grid.counts(bins, WEIGHT_UNIT)
     exact = count(score, positive=weight * label, negative=weight * ~label)
     np.testing.assert_allclose(in_units.tp, exact.tp, rtol=1e-13)
@@ -302,7 +303,7 @@ def test_weights_in_whole_units_give_the_counts_of_the_weights():
 def test_a_whole_weight_counts_as_that_many_rows():
     score, label = random_rows(9, 300, digits=1)
     weight = np.random.default_rng(9).integers(0, 3, 300)
-    weighted = grid.counts(grid.reduce(score, label, weight))
+    weighted = grid.counts(grid.bin_scores(score, label, weight))
     assert_equal_counts(weighted, count(np.repeat(score, weight), np.repeat(label, weight)))
 
 
@@ -311,23 +312,23 @@ def test_a_whole_weight_counts_as_that_many_rows():
 
 def test_the_middle_of_a_bin_of_one_score_is_that_score():
     score, label = random_rows(10, 500)
-    middles = grid.middles(grid.reduce(score, label))
+    middles = grid.middles(grid.bin_scores(score, label))
     assert np.array_equal(middles, np.sort(score)[::-1])
 
 
 def test_the_middle_of_a_bin_is_not_below_its_threshold():
-    bins = grid.reduce(*random_rows(10, 500), max_bins=20)
+    bins = grid.bin_scores(*random_rows(10, 500), max_bins=20)
     assert (grid.middles(bins) >= grid.counts(bins).threshold).all()
 
 
 def test_the_variance_of_auc_from_many_bins_is_nearly_that_from_scores():
     score, label = random_rows(11, 20_000)
-    binned = grid.counts(grid.reduce(score, label, max_bins=4096))
+    binned = grid.counts(grid.bin_scores(score, label, max_bins=4096))
     exact = count(score, label)
     assert influence.auc_variance(binned) == pytest.approx(influence.auc_variance(exact), rel=1e-3)
 
 
-NO_ROWS = grid.reduce(np.empty(0), np.empty(0, bool))
+NO_ROWS = grid.bin_scores(np.empty(0), np.empty(0, bool))
 
 
 def test_bins_of_no_rows_merge_to_none():

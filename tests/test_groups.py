@@ -12,7 +12,7 @@ from scipy.stats import studentized_range
 
 import evalkit as ek
 from evalkit import __main__ as command
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.pages import classification_page
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.tables.table import slices
@@ -199,7 +199,7 @@ def test_the_closest_values_with_a_smaller_gap_lie_within_two_bounds() -> None:
     down to 8.
     """
     groups = normal_groups([0.0, 1.0, 9.0, 10.0])
-    assert groups.closest(6.0).tolist() == pytest.approx([2, 2, 8, 8])
+    assert groups.closest_values(6.0).tolist() == pytest.approx([2, 2, 8, 8])
 
 
 def test_values_within_one_error_of_the_highest_are_taken_as_tied() -> None:
@@ -208,9 +208,9 @@ def test_values_within_one_error_of_the_highest_are_taken_as_tied() -> None:
     """
     groups = normal_groups([0.0, 4.0, 9.3, 12.0])
     # a gap of 10 moves the ends to 1 and 11, from which 9.3 is 1.7 errors away
-    assert groups.closest(10.0).tolist() == pytest.approx([1, 4, 9.3, 11])
+    assert groups.closest_values(10.0).tolist() == pytest.approx([1, 4, 9.3, 11])
     # a gap of 8 moves them to 2 and 10, from which 9.3 is 0.7 errors away
-    assert groups.closest(8.0).tolist() == pytest.approx([2, 4, 10, 10])
+    assert groups.closest_values(8.0).tolist() == pytest.approx([2, 4, 10, 10])
 
 
 def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
@@ -218,7 +218,7 @@ def test_the_closest_values_with_a_larger_gap_move_two_groups_apart() -> None:
     1.
     """
     groups = normal_groups([0.0, 4.0, 10.0])
-    assert groups.closest(12.0).tolist() == pytest.approx([-1, 4, 11])
+    assert groups.closest_values(12.0).tolist() == pytest.approx([-1, 4, 11])
 
 
 def test_limits_of_the_largest_gap_of_groups_apart_hold_it_in_about_95_percent() -> None:
@@ -484,7 +484,7 @@ def test_a_table_that_is_read_by_blocks_is_refused() -> None:
     p = ClassificationParameters.from_raw(
         {"preds": table_of_400_rows(group="a"), "groups": "group"}
     )
-    limits = Limits(reading=Reading(rows=100, shard=100, largest=100))
+    limits = Limits(reading=ReadingLimits(rows=100, shard=100, largest=100))
     with pytest.raises(ek.ParameterError, match="groups: need all rows in memory, at most 100"):
         classification.study_of(p, limits)
 

@@ -6,13 +6,13 @@ import pytest
 
 import evalkit as ek
 from evalkit import __main__ as command
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.parameters import reports
 from evalkit.studies import classification
 
 ROWS = 120
 METRICS = "accuracy,recall,precision,f1,mcc,lift,error_rate,ks,roc_auc,brier,ece_10"
-BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+BLOCKS = Limits(reading=ReadingLimits(rows=50, shard=50, largest=50))
 DESIGNS = {"rows": [], "users": ["user"], "weights": ["weight"]}
 
 

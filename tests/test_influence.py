@@ -13,7 +13,7 @@ from scipy import stats
 
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import find_metric
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics.counts import auc, average_precision, count as cumulative_counts
 from evalkit.metrics.influence import (
     CELLS,
@@ -306,7 +306,7 @@ def test_a_difference_of_variance_explained_of_many_rows_is_by_the_delta_method(
     """The jackknife is left for the delta method if there are more rows than the limit `flipped`:
     here 29, for 30 rows. `name` is r2, or the squared correlation.
     """
-    one_row_too_many = replace(OPTIONS, limits=replace(USUAL, flipped=ROWS_OF_FORECASTS - 1))
+    one_row_too_many = replace(OPTIONS, limits=replace(USUAL_LIMITS, flipped=ROWS_OF_FORECASTS - 1))
     good, bad = forecast_statistic(name, 0.5), forecast_statistic(name, 0.9)
     assert inference.compare(good, bad, one_row_too_many).method == "delta method"
 

@@ -20,7 +20,7 @@ from evalkit.online import experiments
 from evalkit.pages import experiment_page, first_screen, interleaving_page, page
 from evalkit.parameters.reports import InterleavingParameters
 from evalkit.statistics import independent, power, significance
-from evalkit.statistics.independent import mean_of, ratio_of
+from evalkit.statistics.independent import arm_of_mean, arm_of_ratio
 from evalkit.statistics.proportions import two_proportions
 from evalkit.studies import diagnostics, experiment, interleaving, planning
 
@@ -58,7 +58,7 @@ def test_users_won_tied_and_lost_are_those_of_the_sample_size():
     """One of ten users has no outcome."""
     log = small_log(outcome=[0, 0] + [3, 2] * 8 + [15, 35])
     study = interleaving.read(log=log, preference="user_share,credit_share", **NO_SIMULATION).log
-    assert study.silent > 0  # users without an outcome
+    assert study.silent_users > 0  # users without an outcome
     users = study.comparisons[["wins", "ties", "losses"]].sum(axis=1)
     assert users.tolist() == study.comparisons["n"].tolist()
 
@@ -107,7 +107,7 @@ def test_a_team_that_is_always_first_is_not_a_fair_coin():
     when adjusted for multiple tests.
     """
     study = interleaving.read(small_log_on_days(2), **NO_SIMULATION).log
-    share_of_a = study.coins.set_index("position")["share"]
+    share_of_a = study.shown_balance.set_index("position")["share"]
     assert share_of_a.to_dict() == {1: 1, 2: 0}
     assert study.balance["adjusted"].max() < 0.001
     warning = (
@@ -222,7 +222,9 @@ def test_the_page_says_that_a_tie_of_three_is_a_third(study_of_three_rankers_in_
 
 
 def test_three_rankers_in_turns_are_balanced(study_of_three_rankers_in_turns):
-    assert len(study_of_three_rankers_in_turns.log.coins) == 18  # of three rankers at six positions
+    assert (
+        len(study_of_three_rankers_in_turns.log.shown_balance) == 18
+    )  # of three rankers at six positions
     checks = study_of_three_rankers_in_turns.log.checks.set_index("check")["count"]
     assert checks["sessions with uneven teams"] == 0
     assert study_of_three_rankers_in_turns.log.balance["adjusted"].min() > 0.001
@@ -362,8 +364,8 @@ def test_a_ratio_is_tested_by_the_jackknife(b_against_a_by_metric):
     """
     users_of_a = eight_users().query("arm == 'a'")
     users_of_b = eight_users().query("arm == 'b'")
-    ratio_a = ratio_of(Sums(users_of_a["orders"], users_of_a["visits"]))
-    ratio_b = ratio_of(Sums(users_of_b["orders"], users_of_b["visits"]))
+    ratio_a = arm_of_ratio(Sums(users_of_a["orders"], users_of_a["visits"]))
+    ratio_b = arm_of_ratio(Sums(users_of_b["orders"], users_of_b["visits"]))
     row = b_against_a_by_metric.loc["orders/visits"]
     assert row["method"] == "jackknife t"
     assert row["p"] == pytest.approx(independent.difference(ratio_b, ratio_a).p_value)
@@ -493,7 +495,7 @@ def test_cuped_of_a_share_narrows_its_interval_by_the_correlation_with_the_past(
 def test_the_test_of_an_adjusted_share_is_called_welchs_t():
     table = users_whose_past_predicts_orders()
     study = interleaving.read(users=table, metrics="bought", before="past", **NO_SIMULATION)
-    assert "bought: Welch's t" in study.users.tests_are
+    assert "bought: Welch's t" in study.users.tests_text
 
 
 @pytest.mark.parametrize("arms", ["ab", "abc"])
@@ -545,7 +547,7 @@ def test_the_interval_of_a_ratio_is_on_the_log_scale_and_wider_if_one_user_domin
     table = pd.DataFrame({"user": range(12), "arm": ["a", "b"] * 6})  # six users in each arm
     table = table.assign(visits=np.repeat(visits, 2), revenue=np.repeat(revenue, 2))
     study = interleaving.read(users=table, metrics="revenue/visits", **NO_SIMULATION).users
-    arm = ratio_of(Sums(revenue, visits))
+    arm = arm_of_ratio(Sums(revenue, visits))
     # from the kurtosis of the users' influence on the ratio: fewer if one of them dominates
     freedom = arm.spread.kurtosis_freedom(arm.freedom)
     distance = t.ppf(0.975, freedom) * arm.spread.error / arm.value
@@ -806,7 +808,7 @@ def test_welch_equals_scipy():
     with a 90 % interval; SciPy has the same test as ttest_ind with equal_var=False.
     """
     a, b = gamma_samples_of_40_and_15()
-    comparison = independent.difference(mean_of(a), mean_of(b), level=0.9)
+    comparison = independent.difference(arm_of_mean(a), arm_of_mean(b), level=0.9)
     expected = ttest_ind(a, b, equal_var=False)
     assert comparison.p_value == pytest.approx(expected.pvalue)
     assert limits_of_difference(comparison) == pytest.approx(
@@ -815,7 +817,7 @@ def test_welch_equals_scipy():
 
 
 def test_swapped_arms_have_the_mirrored_difference():
-    a, b = (mean_of(sample) for sample in gamma_samples_of_40_and_15())
+    a, b = (arm_of_mean(sample) for sample in gamma_samples_of_40_and_15())
     of_a_and_b = independent.difference(a, b)
     of_b_and_a = independent.difference(b, a)
     assert of_b_and_a.p_value == pytest.approx(of_a_and_b.p_value)
@@ -853,7 +855,7 @@ def random_ratio_of_few_users(rng):
     """
     denominator = rng.poisson(3, rng.integers(2, 25)) + 1.0
     ratio_of_users = rng.normal(rng.normal(0.2, 0.6), 1, denominator.size)
-    return ratio_of(Sums(ratio_of_users * denominator, denominator))
+    return arm_of_ratio(Sums(ratio_of_users * denominator, denominator))
 
 
 def test_the_lift_of_ratios_excludes_0_exactly_where_p_is_below_5_percent():
@@ -891,7 +893,7 @@ def test_the_limits_of_a_lift_are_fiellers():
     r = np.linspace(0, 7, 700_001)
     distance = (a.mean() - r * b.mean()) ** 2
     inside = r[distance <= t.ppf(0.975, freedom) ** 2 * (variance_a + r**2 * variance_b)]
-    lift = independent.lift(mean_of(a), mean_of(b))
+    lift = independent.lift(arm_of_mean(a), arm_of_mean(b))
     assert limits_of_difference(lift) == pytest.approx(
         [inside.min() - 1, inside.max() - 1], abs=2e-5
     )
@@ -926,7 +928,7 @@ def test_ratios_of_clicks_to_impressions_are_compared_by_the_jackknife_over_user
     freedom = (variance_a + variance_b) ** 2 / (
         variance_a**2 / freedom_a + variance_b**2 / freedom_b
     )
-    comparison = independent.difference(ratio_of(a.sums), ratio_of(b.sums))
+    comparison = independent.difference(arm_of_ratio(a.sums), arm_of_ratio(b.sums))
     statistic = abs(comparison.difference.value) / np.sqrt(variance_a + variance_b)
     assert comparison.p_value == pytest.approx(2 * t.sf(statistic, freedom))
 
@@ -936,7 +938,7 @@ def clicks():
     """Two arms of 4,000 users, the first with a lift of 20 %; and their difference as it is."""
     rng = np.random.default_rng(5)
     a, b = ArmOfUsers.random(rng, 4000, 1.2), ArmOfUsers.random(rng, 4000)
-    return a, b, independent.difference(mean_of(a.clicks), mean_of(b.clicks))
+    return a, b, independent.difference(arm_of_mean(a.clicks), arm_of_mean(b.clicks))
 
 
 def test_cuped_narrows_the_interval_by_the_correlation(clicks):
@@ -960,7 +962,7 @@ def test_one_stratum_is_none():
     rng = np.random.default_rng(6)
     values = {"treatment": rng.normal(1, 1, 50), "control": rng.normal(0, 1, 60)}
     one = experiments.stratified(values, {"treatment": ["s"] * 50, "control": ["s"] * 60})
-    plain = independent.difference(mean_of(values["treatment"]), mean_of(values["control"]))
+    plain = independent.difference(arm_of_mean(values["treatment"]), arm_of_mean(values["control"]))
     assert one.p_value == pytest.approx(plain.p_value)
 
 
@@ -1007,5 +1009,5 @@ def test_the_means_of_an_adjusted_pair_turn_with_its_names():
     table = users_whose_past_predicts_orders().replace({"arm": {"a": "x", "b": "y"}})
     study = interleaving.read(users=table, metrics="bought", before="past", **NO_SIMULATION).users
     row = study.headline.iloc[0]
-    turned = diagnostics.turned(row)
+    turned = diagnostics.swap_systems(row)
     assert (turned["first"], turned["adjusted_first"]) == (row["second"], row["adjusted_second"])

@@ -33,7 +33,7 @@ from evalkit.statistics.closed_forms import (
     lift_of_few,
     mover_sum,
     overlap,
-    ranged_t,
+    t_within_range,
 )
 from evalkit.statistics.intervals import Comparison, Estimate, hall, newcombe, wilson
 from evalkit.statistics.methods import Options
@@ -266,20 +266,20 @@ VALUES_AND_ERRORS = given(st.floats(0.01, 0.99), st.floats(0.001, 0.3), st.integ
 @settings(max_examples=100, deadline=None)
 @VALUES_AND_ERRORS
 def test_ranged_t_stays_within_its_range(value, error, n):
-    low, high = limits(ranged_t(value, error, freedom=n - 1, n=n, level=0.95))
+    low, high = limits(t_within_range(value, error, freedom=n - 1, n=n, level=0.95))
     assert 0 <= low <= value <= high <= 1
 
 
 @settings(max_examples=100, deadline=None)
 @VALUES_AND_ERRORS
 def test_ranged_t_of_1_less_a_share_has_1_less_its_limits(value, error, n):
-    low, high = limits(ranged_t(value, error, freedom=n - 1, n=n, level=0.95))
-    complement = ranged_t(1 - value, error, freedom=n - 1, n=n, level=0.95)
+    low, high = limits(t_within_range(value, error, freedom=n - 1, n=n, level=0.95))
+    complement = t_within_range(1 - value, error, freedom=n - 1, n=n, level=0.95)
     assert limits(complement) == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
 def test_ranged_t_without_ends_is_t():
-    unbounded = ranged_t(
+    unbounded = t_within_range(
         0.8, 0.05, freedom=99, n=100, level=0.95, ends=(-np.inf, np.inf), method="t"
     )
     assert unbounded == intervals.t_interval(0.8, 0.05, n=100, level=0.95, method="t")
@@ -287,7 +287,7 @@ def test_ranged_t_without_ends_is_t():
 
 def ranged_limits(low, high):
     """The limits of 0.8 ± 0.05 of 100 units within a range."""
-    return limits(ranged_t(0.8, 0.05, freedom=99, n=100, level=0.95, ends=(low, high)))
+    return limits(t_within_range(0.8, 0.05, freedom=99, n=100, level=0.95, ends=(low, high)))
 
 
 HALF_WIDTH = stats.t.ppf(0.975, 99) * 0.05
@@ -674,7 +674,7 @@ def test_the_mean_of_two_metrics_with_proportional_influence_has_their_interval(
 
 
 def test_the_mean_of_two_metrics_with_opposite_influence_has_no_width():
-    e = ranged_t(0.5, 0.1, freedom=20.0, n=10, level=0.95)
+    e = t_within_range(0.5, 0.1, freedom=20.0, n=10, level=0.95)
     parts = [WeightedEstimate(0.5, e, INFLUENCE), WeightedEstimate(0.5, e, -INFLUENCE)]
     assert limits(mover_sum(parts, n=10, level=0.95)) == pytest.approx((0.5, 0.5))
 

@@ -248,7 +248,7 @@ def test_the_plan_gives_the_labels_that_there_are_for_the_width_that_there_is() 
     """It takes a normal for a t distribution, which of 60 labels are 8 apart at most."""
     study = study_of(judged_outputs(labels=60, units=2000))
     row = study.labels_needed.iloc[0]
-    plan = study.measure(study.primary, row["what"]).plan()
+    plan = study.measure(study.primary_metric, row["what"]).plan()
     assert plan.labels_for(row["width_now"], 0.95) == pytest.approx(60, abs=8)
 
 
@@ -257,7 +257,7 @@ def test_a_width_that_labels_of_all_units_do_not_reach_needs_no_number_of_them()
     undefined.
     """
     study = study_of(judged_outputs(labels=60))
-    plan = study.measure(study.primary, "a").plan()
+    plan = study.measure(study.primary_metric, "a").plan()
     assert np.isnan(plan.labels_for(1e-6, 0.95))
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from samples import rng
 
-from evalkit.catalogue.kinds import PerUnit, Ratio
+from evalkit.catalogue.kinds import MeanPerUnit, Ratio
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.metrics import grid
 from evalkit.metrics.blocks import Block
-from evalkit.metrics.hashes import KeyRepeats, mixed
+from evalkit.metrics.hashes import KeyRepeats, mix_bits
 from evalkit.metrics.rows import Sums, UnitWins
 from evalkit.metrics.samples import Sample, parts_of
 from evalkit.metrics.summaries import Extremes
@@ -32,7 +32,7 @@ def random_block(units: int | None = None) -> Block:
     """
     rng = np.random.default_rng(3)
     unit = np.sort(rng.integers(0, units, ROWS)) if units else np.arange(ROWS)
-    key = mixed(unit.astype(np.uint64) + np.uint64(7))
+    key = mix_bits(unit.astype(np.uint64) + np.uint64(7))
     label = (rng.random(ROWS) < 0.003).astype(float)
     order = np.argsort(key, kind="stable")
     return Block(
@@ -119,7 +119,7 @@ def test_few_rows_are_all_drawn():
     assert sample.stands_for == 1.0
 
 
-KEYS = mixed(np.random.default_rng(5).integers(0, 9_000, 20_000).astype(np.uint64))
+KEYS = mix_bits(np.random.default_rng(5).integers(0, 9_000, 20_000).astype(np.uint64))
 
 
 def repeated_rows(keys: np.ndarray, max_keys: int) -> int | None:
@@ -145,7 +145,9 @@ POOLED = Sums(np.array([1.0, 2.0, np.nan]), np.array([2.0, 2.0, np.nan]))
 
 
 MEAN = MetricAtK(
-    Metric("mean", "units", PerUnit(lambda s, k, level: s), "", "", "", low=-np.inf, high=np.inf)
+    Metric(
+        "mean", "units", MeanPerUnit(lambda s, k, level: s), "", "", "", low=-np.inf, high=np.inf
+    )
 )
 RATIO = MetricAtK(replace(MEAN.metric, kind=Ratio(lambda s, k, level: s)))
 
@@ -254,7 +256,7 @@ def test_equal_rows_without_ids_are_in_parts_by_chance(has_row_numbers):
     The size of a part is then binomial, with the mean 20,000 / 100 = 200 and a variance of 198.
     Over 100 parts the variance has a relative standard error of 14 %; 50 % is allowed.
     """
-    hash_of_values = np.repeat(mixed(np.arange(2, dtype=np.uint64)), 10_000)
+    hash_of_values = np.repeat(mix_bits(np.arange(2, dtype=np.uint64)), 10_000)
     rows = Block(
         truth=np.zeros(20_000),
         predictions=np.zeros((1, 20_000)),
@@ -284,7 +286,7 @@ def test_scores_that_wait_to_be_binned_get_the_bins_of_all_rows(max_waiting, cut
         )
         tallies.append(tally)
     found = reduce(add, tallies).merged
-    expected = grid.reduce(score, is_hit, max_bins=500, cut=cut)
+    expected = grid.bin_scores(score, is_hit, max_bins=500, cut=cut)
     np.testing.assert_array_equal(found.low, expected.low)
     np.testing.assert_array_equal(found.high, expected.high)
     np.testing.assert_array_equal(found.sums, expected.sums)

@@ -14,7 +14,7 @@ from evalkit.metrics.counts import count
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.backends import opened
 from evalkit.reading.engines.base import Query
-from evalkit.reading.inputs.aligned import NONE
+from evalkit.reading.inputs.aligned import EMPTY_ATTRIBUTE
 from evalkit.reading.reductions import blocks
 from evalkit.reading.tables import ids
 from evalkit.reading.tables.ids import text_hashes
@@ -225,7 +225,7 @@ def test_more_distinct_texts_than_asked_for_are_cut_after_one_more():
     """
     number = np.arange(5_000)
     is_empty = number % 100 == 99
-    texts = np.where(is_empty, NONE, np.char.add("user ", number.astype(str)))
+    texts = np.where(is_empty, EMPTY_ATTRIBUTE, np.char.add("user ", number.astype(str)))
     distinct = distinct_texts(texts, max_texts=40)
     assert len(distinct.values) == 41
     assert distinct.empty == 50

@@ -31,7 +31,7 @@ from evalkit.arrays import InputError
 from evalkit.catalogue import lookup, tables
 from evalkit.drawing import shown
 from evalkit.drawing.pieces import Html
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.measured.readings import BinaryFirstReading
 from evalkit.measured.rows import TermAdder
 from evalkit.metrics import influence
@@ -61,13 +61,13 @@ def test_few_rows_of_classes_have_the_limits_that_they_have_in_memory():
     same: with so few rows, a degree of freedom more or less would move each limit by far more than
     the tolerance.
     """
-    in_blocks_of_5_rows = Limits(reading=Reading(rows=5, shard=5, largest=5))
+    in_blocks_of_5_rows = Limits(reading=ReadingLimits(rows=5, shard=5, largest=5))
     label = [*"aabbccaabbcc"]
     first = {"system": "m", "id": range(12), "label": label, "predicted": [*"aabbcbabbbca"]}
     second = {"system": "z", "id": range(12), "label": label, "predicted": [*"aabccbabbbcc"]}
     table = pd.concat([pd.DataFrame(first), pd.DataFrame(second)])
     blocks = classified(table, in_blocks_of_5_rows, metrics="macro_f1,mcc")
-    memory = classified(table, USUAL, metrics="macro_f1,mcc")
+    memory = classified(table, USUAL_LIMITS, metrics="macro_f1,mcc")
     limits = ["low", "high"]
     assert np.allclose(blocks.estimates[limits], memory.estimates[limits], rtol=0, atol=1e-9)
     assert np.allclose(blocks.comparisons[limits], memory.comparisons[limits], rtol=0, atol=1e-9)
@@ -180,7 +180,7 @@ def test_areas_of_each_class_are_within_the_bound_that_the_page_says(name):
     case = CASES_OF_BINS[name]
     areas = ",".join(case.changed)
     in_bins = Limits(bins=case.bins, reading=BLOCKS_OF_500_ROWS)
-    exact = classified(case.table(), USUAL, metrics=areas)
+    exact = classified(case.table(), USUAL_LIMITS, metrics=areas)
     binned = classified(case.table(), in_bins, metrics=areas)
     text = classification_page.findings(binned).text
     change = (value_by_metric_and_system(exact) - value_by_metric_and_system(binned)).abs()
@@ -202,7 +202,7 @@ def test_every_metric_of_order_of_two_classes_is_within_its_bound():
     names = [name for name in tables.COUNTS if not name.startswith(("gauc", "fbeta"))]
     arguments = {name: "500" for name in names if name.endswith("@")} | {"recall@fpr": "0.1"}
     metrics = ",".join(name + arguments.get(name, "") for name in names)
-    in_2000_bins = replace(FEW_RESAMPLES, bins=2_000, reading=Reading(rows=100))
+    in_2000_bins = replace(FEW_RESAMPLES, bins=2_000, reading=ReadingLimits(rows=100))
     exact = classified(data, FEW_RESAMPLES, metrics=metrics, threshold=0.4)
     binned = classified(data, in_2000_bins, metrics=metrics, threshold=0.4)
     exact_values = value_by_metric_and_system(exact).unstack()
@@ -232,7 +232,7 @@ def test_quantiles_of_errors_are_within_their_bound():
     table = CASES_OF_BINS["rating"].table()
     # sign flips for up to one unit only: the tests, which are not looked at, are by t, a fast one
     in_400_bins = Limits(bins=400, flipped=1, reading=BLOCKS_OF_500_ROWS)
-    exact = study_of("rating", table, USUAL, metrics="median_absolute_error")
+    exact = study_of("rating", table, USUAL_LIMITS, metrics="median_absolute_error")
     binned = study_of("rating", table, in_400_bins, metrics="median_absolute_error")
     bound = binned.quantile_bound
     assert 0 < bound < 0.1  # so small that it says something of errors of about 1
@@ -280,7 +280,7 @@ def test_few_odd_forecasts_have_by_blocks_the_limits_of_memory(odd_rows_of, colu
     """
     table = odd_rows_of(engine_samples.forecasts(300))
     metrics = "mae,rmse,bias,r2,r2_correlation,wape,mape"
-    memory = study_of("rating", table, USUAL, metrics=metrics, **columns)
+    memory = study_of("rating", table, USUAL_LIMITS, metrics=metrics, **columns)
     blocks = study_of("rating", table, IN_BLOCKS, metrics=metrics, **columns)
     for name in ("estimates", "comparisons"):
         expected = getattr(memory, name).select_dtypes("number")
@@ -329,17 +329,17 @@ class ScoreBins:
 
 def score_bins(table, max_bins):
     """The bins of a table in an engine, by an adder that was pickled, as a worker receives it."""
-    limits = replace(USUAL, bins=max_bins, slice_bins=max_bins // 4)
+    limits = replace(USUAL_LIMITS, bins=max_bins, slice_bins=max_bins // 4)
     reading = BinaryFirstReading(
-        counting=CellCounter(classes=2, scale=table.scale),
-        loss_adder=TermAdder.uncentred((), 0, 0),
+        cell_counter=CellCounter(classes=2, scale=table.scale),
+        loss_adder=TermAdder.uncentred_term_adder((), 0, 0),
         limits=limits,
         exact_thresholds=[0.5] * len(table.table.systems),
     )
     sums = table.table.total(pickle.loads(pickle.dumps(reading)))
-    suspicious = sum(sums.specific.outside.sums) + sum(sums.specific.certain_errors.sums)
+    suspicious = sum(sums.kind_sums.outside.sums) + sum(sums.kind_sums.certain_errors.sums)
     bins = {(key.group, key.system): tally.merged for key, tally in sums.scores.items()}
-    return ScoreBins(bins, sums.rows, sums.specific.positives, suspicious)
+    return ScoreBins(bins, sums.rows, sums.kind_sums.positives, suspicious)
 
 
 def score_bins_of_folder(folder, *, memory, shard, max_bins, weight):
@@ -387,7 +387,7 @@ def test_the_page_is_the_same_however_the_table_is_divided(folder_of_rows):
     """
     folder, _ = folder_of_rows
     # a row is taken to need so many bytes that shards have as few rows as they may
-    in_blocks = Reading(rows=15_000, row=10**9, units=2**12)
+    in_blocks = ReadingLimits(rows=15_000, row=10**9, units=2**12)
     few_shards = replace(FEW_RESAMPLES, bins=2**12, reading=in_blocks)  # fewer bins than scores
     many_shards = replace(few_shards, reading=replace(in_blocks, shard=4_500))
     asked = {
@@ -527,7 +527,7 @@ def test_a_segment_that_an_own_metric_computes_with_keeps_its_texts_as_labels(tm
     assert [part.label for part in blocks.slices] == ["1", "2", "3"]  # not 1.0, 2.0, 3.0
 
 
-@pytest.mark.parametrize("limits", [USUAL, IN_BLOCKS], ids=["in memory", "in blocks"])
+@pytest.mark.parametrize("limits", [USUAL_LIMITS, IN_BLOCKS], ids=["in memory", "in blocks"])
 def test_a_text_in_a_segment_that_an_own_metric_computes_with_is_refused(limits, tmp_path):
     """The user's own metric computes with the column country, so that the text "two" among its
     values 1 and 3 is refused by its row, in memory and in blocks.
@@ -559,7 +559,7 @@ def drawn_studies(request):
     asked = {"metrics": "median_absolute_error,mae", **request.param}
     data = engine_samples.forecasts(20_000, units=3_000)
     shuffled = data.sample(frac=1, random_state=2)
-    in_blocks = Reading(rows=100, shard=2_000, row=10**9, units=100)
+    in_blocks = ReadingLimits(rows=100, shard=2_000, row=10**9, units=100)
     sampled = Limits(flipped=1, reading=in_blocks, drawn=4_000)
     return DrawnStudies(
         of_all=study_of("rating", data, IN_MEMORY_TESTED_BY_T, **asked),
@@ -664,7 +664,7 @@ def test_bands_of_means_are_those_of_memory():
     memory. They are compared before they are thinned for the page, where the last bit of a number
     decides which points are left out.
     """
-    memory = study_of("rating", engine_samples.forecasts(), USUAL)
+    memory = study_of("rating", engine_samples.forecasts(), USUAL_LIMITS)
     blocks = study_of("rating", engine_samples.forecasts(), IN_BLOCKS)
     expected = reliability.drawn_means(memory.means)
     found = reliability.drawn_means(blocks.means)
@@ -692,7 +692,7 @@ def many_units(request):
     table = engine_samples.of_users(questions) if request.param else questions
     asked = {"unit": "user"} if request.param else {}
     return UnitStudies(
-        in_memory=study_of("significance", table, USUAL, **asked),
+        in_memory=study_of("significance", table, USUAL_LIMITS, **asked),
         in_blocks=study_of("significance", table, MORE_UNITS_THAN_ARE_LISTED, **asked),
         is_clustered=request.param,
     )
@@ -729,7 +729,9 @@ def test_very_many_units_have_about_the_null_distribution_of_sign_flips(many_uni
     assert blocks.null_draws().std() == pytest.approx(memory.null_draws().std(), rel=0.03)
     around_the_observed = np.linspace(-0.01, 0.01, 5) + memory.headline.iloc[0]["difference"]
     np.testing.assert_allclose(
-        blocks.p_of(around_the_observed), memory.p_of(around_the_observed), atol=0.02
+        blocks.p_of_null_means(around_the_observed),
+        memory.p_of_null_means(around_the_observed),
+        atol=0.02,
     )
 
 

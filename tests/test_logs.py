@@ -478,7 +478,7 @@ def test_a_metric_of_which_less_is_better_is_said_by_the_log(tmp_path):
     for path, results in lm_eval_results_by_path(tmp_path).items():
         results["higher_is_better"] = {task: {"steps": False} for task in ("one", "two")}
         path.write_text(json.dumps(results))
-    assert study_of(tmp_path).primary.metric.best == "low"
+    assert study_of(tmp_path).primary_metric.metric.best == "low"
 
 
 def test_answers_of_two_filters_are_two_metrics(tmp_path):

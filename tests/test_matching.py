@@ -36,7 +36,7 @@ def sampled(**columns):
 def possible_readings(**columns):
     """The ways to read a frame with these columns, the closest first."""
     (part,) = sources.parts(pd.DataFrame(columns))
-    return proposal.ways(part)
+    return proposal.reading_ways(part)
 
 
 def closest(**columns):
@@ -172,7 +172,7 @@ def test_the_columns_of_a_frame_of_scores_are_systems():
 @pytest.mark.parametrize("name", ["y_prob", "y_proba"])
 def test_other_names_of_scores_are_read(name):
     study = ek.classification(y_true=LABEL, **{name: SCORE})
-    assert study.primary.label == "roc_auc"
+    assert study.primary_metric.label == "roc_auc"
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -199,7 +199,7 @@ def test_a_gate_takes_no_negative_of_a_metric():
 
 def test_lower_is_better_takes_the_usual_name():
     study = ek.rating(forecasts(), metrics="MAE", lower_is_better="mean absolute error")
-    assert study.primary.label == "mae"
+    assert study.primary_metric.label == "mae"
 
 
 def test_a_diff_takes_the_usual_name(tmp_path):
@@ -207,7 +207,7 @@ def test_a_diff_takes_the_usual_name(tmp_path):
         study = ek.classification(scores(), metrics="accuracy,roc_auc")
         study.save(tmp_path / f"{name}.units.parquet")
     diff = ek.diff(tmp_path / "old.units.parquet", tmp_path / "new.units.parquet", metrics="AUC")
-    assert diff.primary.label == "roc_auc"
+    assert diff.primary_metric.label == "roc_auc"
 
 
 def test_an_own_metric_may_have_an_alias_as_its_name():
@@ -215,4 +215,4 @@ def test_an_own_metric_may_have_an_alias_as_its_name():
     def hit(label, score):
         return abs(label - score)
 
-    assert ek.classification(scores(), metrics=[hit]).primary.label == "hit"
+    assert ek.classification(scores(), metrics=[hit]).primary_metric.label == "hit"

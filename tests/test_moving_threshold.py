@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.metrics import counts, curves
 from evalkit.pages import threshold_page
 from evalkit.parameters.kinds import Costs
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.statistics import intervals
 from evalkit.statistics.class_cells import DecisionsByThreshold
-from evalkit.statistics.closed_forms import ranged_t
+from evalkit.statistics.closed_forms import t_within_range
 from evalkit.studies import binary_diagnostics, classification, threshold_slider
 
 
@@ -41,7 +41,7 @@ def study_of(table, limits=None, **more):
 
 
 # a table of more than 100 rows is summed up block by block and not held in memory
-IN_BLOCKS = Limits(reading=Reading(rows=100, shard=100))
+IN_BLOCKS = Limits(reading=ReadingLimits(rows=100, shard=100))
 
 
 def data_on_the_page(study):
@@ -203,7 +203,7 @@ def test_the_mean_cost_has_the_variance_between_units(columns, parameters):
     products_of_costs = [fp_cost**2, fp_cost * fn_cost, fn_cost**2]
     assert decisions.units == pytest.approx(units)
     assert decisions.error_variance[i] @ products_of_costs == pytest.approx(variance)
-    expected = ranged_t(
+    expected = t_within_range(
         mean, np.sqrt(variance), freedom=units - 1, n=int(units), level=0.95, ends=(0, fn_cost)
     )
     assert 0 < expected.low < expected.value == mean < expected.high < fn_cost

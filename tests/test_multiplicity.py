@@ -129,7 +129,9 @@ def p_from_all_draws_of_all_columns(columns, draws):
     columns = columns[np.lexsort(columns.T)]
     n, m = columns.shape
     scaled = columns / np.sqrt(np.sum(columns**2, axis=0))
-    observed = np.abs(scaled.sum(axis=0)) * (1 - signflip.TIE) - signflip.TIE
+    observed = (
+        np.abs(scaled.sum(axis=0)) * (1 - signflip.SUM_TIE_TOLERANCE) - signflip.SUM_TIE_TOLERANCE
+    )
     order = np.argsort(-observed, kind="stable")
     if n > signflip.MAX_ENUMERATED_UNITS:
         sums = np.abs(signflip.joint_draws(scaled[:, order], rng=rng(7), draws=draws))

@@ -17,7 +17,7 @@ from stored_outputs import RESULTS, stored_form
 
 from evalkit.displays import PAGE
 from evalkit.pages import classification_page, pieces
-from evalkit.parameters.reports import NOTEBOOKS as PARAMETERS, REPORTS
+from evalkit.parameters.reports import PARAMETERS_BY_NOTEBOOK as PARAMETERS, REPORTS
 
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[1] / "notebooks").glob("*.ipynb"))
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -8,19 +8,19 @@ import pytest
 from whole_pages import published, told as text_of_findings
 
 from evalkit.arrays import InputError
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.numbers import number
 from evalkit.pages import ranking_page
 from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import ranking
 
-BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50, lists=20))
+BLOCKS = Limits(reading=ReadingLimits(rows=50, shard=50, largest=50, lists=20))
 in_memory_and_in_blocks = pytest.mark.parametrize(
-    "limits", [USUAL, BLOCKS], ids=["memory", "blocks"]
+    "limits", [USUAL_LIMITS, BLOCKS], ids=["memory", "blocks"]
 )
 
 
-def study_of_lists(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL, **more):
+def study_of_lists(run: pd.DataFrame, qrels: pd.DataFrame, limits: Limits = USUAL_LIMITS, **more):
     """A study of ranked lists (run) and judgements (qrels), in memory or, with the limits BLOCKS,
     in blocks.
     """
@@ -95,7 +95,7 @@ def test_ranks_close_up_behind_the_query_that_is_left_out():
 def test_ties_with_the_query_that_is_left_out_are_no_ties():
     run, qrels = lists_and_their_judgements()
     tied = run.assign(score=run["score"].replace(9.0, 8.0))
-    assert study_of_lists(tied, qrels, leave_out="query").runs.accounts["score"].tied == 0
+    assert study_of_lists(tied, qrels, leave_out="query").runs.list_accounts["score"].tied == 0
 
 
 def test_the_judgement_of_the_query_itself_is_left_out_too():
@@ -226,7 +226,7 @@ def test_users_and_items_with_the_same_numbers_are_no_warning():
     run = pd.DataFrame(rows, columns=["user_id", "item_id", "score"])
     judged = run.assign(grade=rng.integers(0, 2, len(run)))[["user_id", "item_id", "grade"]]
     study = study_of_lists(run, judged)
-    lists_with_the_number_of_their_user = study.runs.accounts["score"].own
+    lists_with_the_number_of_their_user = study.runs.list_accounts["score"].own
     assert lists_with_the_number_of_their_user > 6  # a tenth of the 60 lists
     assert "EK147" not in text_of_findings(study)
 

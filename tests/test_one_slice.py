@@ -10,7 +10,7 @@ from engine_samples import SMALL as IN_BLOCKS, binary, classified
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
-from evalkit.limits import USUAL as IN_MEMORY
+from evalkit.limits import USUAL_LIMITS as IN_MEMORY
 from evalkit.pages import classification_page
 
 RNG = np.random.default_rng(4)

@@ -16,7 +16,7 @@ from evalkit.metrics.counts import count
 from evalkit.offline import leakage
 from evalkit.offline.splits import by_column
 from evalkit.pages import binary_page, classes_page, first_screen, labels_page, rating_page
-from evalkit.statistics.consistency import perfect
+from evalkit.statistics.consistency import metric_if_calibrated
 from evalkit.studies import decision_curves, reliability
 
 RNG = np.random.default_rng(33)
@@ -126,7 +126,7 @@ def test_the_primary_metric_of_forecasts_worse_than_a_constant_is_named_in_one_f
     assert "EK332" in rating_page.findings(study).html
     finding = finding_of_better_constants(rating_page, study)
     assert "r2" in finding
-    assert study.primary.label not in finding
+    assert study.primary_metric.label not in finding
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,10 @@ def forecasts(**errors):
 def test_scores_that_are_far_off_have_a_small_p_but_never_0():
     c = count(np.full(50, 0.01), np.ones(50, int))
     assert (
-        perfect(c, lambda c: float(c.positives), rng=np.random.default_rng(1), draws=99).p == 0.01
+        metric_if_calibrated(
+            c, lambda c: float(c.positives), rng=np.random.default_rng(1), draws=99
+        ).p
+        == 0.01
     )
 
 
@@ -267,7 +270,7 @@ def test_only_a_list_that_lacks_a_rank_is_counted_as_one_with_a_gap():
         }
     )
     qrels = pd.DataFrame({"query": ["q1", "q2"], "item": ["d1", "d3"], "grade": [1, 1]})
-    [account] = ek.ranking(ranked_lists, qrels).runs.accounts.values()
+    [account] = ek.ranking(ranked_lists, qrels).runs.list_accounts.values()
     assert account.gaps == 1
     assert account.late == 0
 
@@ -309,7 +312,9 @@ def test_more_systems_need_a_larger_difference_for_the_same_power():
     two = ek.rating(forecasts(**{k: errors[k] for k in "ab"}))
     four = ek.rating(forecasts(**errors))
     assert four.family_level == pytest.approx(1 - 0.05 / 6)
-    assert four.would_show(four.primary, ("a", "b")) > 1.2 * two.would_show(two.primary, ("a", "b"))
+    assert four.would_show(four.primary_metric, ("a", "b")) > 1.2 * two.would_show(
+        two.primary_metric, ("a", "b")
+    )
 
 
 def test_a_bound_is_a_gate_of_one_system():

@@ -11,7 +11,7 @@ from samples import read_forecasts
 
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.reductions.schema import Schema
 from evalkit.reading.tables import rules
@@ -32,7 +32,7 @@ LONG = pd.DataFrame(
 # ---- kinds and layouts ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limits", [USUAL, Limits(reading=Reading(rows=5))])
+@pytest.mark.parametrize("limits", [USUAL_LIMITS, Limits(reading=ReadingLimits(rows=5))])
 def test_the_label_of_a_third_system_is_compared_too(limits):
     third = LONG[:3].assign(model="z", y_true=[1, 0, 1])
     with pytest.raises(
@@ -167,7 +167,7 @@ def test_classes_from_predicted_labels_in_their_order():
 
 
 in_memory_and_in_blocks = pytest.mark.parametrize(
-    "limits", [USUAL, Limits(reading=Reading(rows=2))], ids=["in memory", "in blocks"]
+    "limits", [USUAL_LIMITS, Limits(reading=ReadingLimits(rows=2))], ids=["in memory", "in blocks"]
 )
 
 

@@ -7,14 +7,14 @@ from whole_pages import published, told as findings_text, whole
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.findings import kinds
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.names import usual
 from evalkit.pages import classification_page
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.statistics.intervals import wilson
 from evalkit.studies import classification
 
-BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+BLOCKS = Limits(reading=ReadingLimits(rows=50, shard=50, largest=50))
 METRICS = "accuracy,precision,recall,f1,roc_auc"
 
 
@@ -246,7 +246,9 @@ def test_the_counts_of_decisions_are_those_of_the_model():
     the number of its positive decisions.
     """
     frame = scores_with_decisions()
-    study = classification.study_of(ClassificationParameters.from_raw({"preds": frame}), USUAL)
+    study = classification.study_of(
+        ClassificationParameters.from_raw({"preds": frame}), USUAL_LIMITS
+    )
     (decisions,) = study.decisions.to_dict("records")
     assert decisions["tp"] + decisions["fp"] == frame["predicted"].sum()
 

@@ -218,7 +218,7 @@ def test_a_query_is_won_in_the_direction_of_the_metric(studies_of_found_and_miss
 
 def test_systems_are_ranked_in_the_direction_of_the_metric(studies_of_found_and_missed):
     by_found, by_missed = studies_of_found_and_missed
-    assert by_found.opponents == by_missed.opponents
+    assert by_found.headline_systems == by_missed.headline_systems
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +259,7 @@ def test_an_own_metric_takes_further_columns_of_the_input(table_with_amount):
     study = classification.read(table_with_amount, metrics=[saved])
     predicted = table_with_amount["score_good"] >= 0.5
     saved_by_row = table_with_amount["amount"] * table_with_amount["label"] * predicted - predicted
-    found = study.estimate(study.primary, "good").value
+    found = study.estimate(study.primary_metric, "good").value
     assert found == pytest.approx(saved_by_row.mean(), rel=1e-12)
 
 
@@ -386,7 +386,7 @@ def test_the_stored_results_have_the_digest_of_a_file_of_metrics(study_of_file, 
 
 def test_a_file_of_metrics_that_is_read_again_gives_an_equal_metric(study_of_file, own_file):
     _, overshoot = study_of_file.settings.metrics
-    assert rating.read(forecasts(), metrics=f"{own_file}:overshoot").primary == overshoot
+    assert rating.read(forecasts(), metrics=f"{own_file}:overshoot").primary_metric == overshoot
 
 
 # On the page --------------------------------------------------------------------------------------

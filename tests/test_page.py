@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell as text_cell, new_notebook, new_output
 
-from evalkit.page import SCRIPTS, STYLES, ReportExporter, dated, numbered, script, style
+from evalkit.page import SCRIPTS, STYLES, ReportExporter, dated, numbered, script, style_sheet
 
 PARTS = Path(__file__).resolve().parents[1] / "evalkit" / "page" / "evalkit"
 HOSTILE = "<script>alert(1)</script>"
@@ -429,9 +429,9 @@ def test_style_is_small():
 
 def test_the_style_has_the_words_of_its_source_and_no_comment():
     source = re.sub(r"/\*.*?\*/", "", "".join((PARTS / name).read_text("utf-8") for name in STYLES))
-    assert re.findall(r"[\w.%#-]+", style()) == re.findall(r"[\w.%#-]+", source)
-    assert 'content:" · filter, sort, copy"' in style()
-    assert " :is(" in style()  # a space before a colon is a descendant
+    assert re.findall(r"[\w.%#-]+", style_sheet()) == re.findall(r"[\w.%#-]+", source)
+    assert 'content:" · filter, sort, copy"' in style_sheet()
+    assert " :is(" in style_sheet()  # a space before a colon is a descendant
 
 
 def test_the_script_has_the_words_of_its_source_and_no_more():

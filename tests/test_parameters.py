@@ -161,7 +161,7 @@ READ = [  # the reader of a value, what is given, what is read
     *((kinds.metrics, names, ("f1", "brier")) for names in LISTS),
     *(
         (read, None, empty)
-        for read, empty in ((kinds.integers, []), (kinds.mapping, {}), (kinds.number, None))
+        for read, empty in ((kinds.integers, []), (kinds.texts_by_name, {}), (kinds.number, None))
     ),
     *((read, None, None) for read in (kinds.integer, kinds.text)),
     (kinds.texts, "None", []),
@@ -174,7 +174,7 @@ READ = [  # the reader of a value, what is given, what is read
     (partial(kinds.choice, allowed=GAINS), "linear", "linear"),
     (partial(kinds.choice, allowed=GAINS), None, None),
     *(
-        (kinds.mapping, value, {"a": "b", "c": "d"})
+        (kinds.texts_by_name, value, {"a": "b", "c": "d"})
         for value in ("a=b,c=d", "{a: b, c: d}", {"a": "b", "c": "d"})
     ),
     (INTEGERS.read, "10,1,10", (1, 10)),
@@ -211,11 +211,11 @@ BAD = [
         "x must be one of linear, binary, got 'liner' (did you mean 'lin",
     ),
     *(
-        (kinds.mapping, value, "x must be pairs name=text,name=text")
+        (kinds.texts_by_name, value, "x must be pairs name=text,name=text")
         for value in ("query", "a=b,c", 5, ["a"], "[a]")
     ),
-    (kinds.mapping, "a=b,a=c", "x must name a once"),
-    (kinds.mapping, "{a: b, a: c}", "a mapping must have each name once, got 'a' twice"),
+    (kinds.texts_by_name, "a=b,a=c", "x must name a once"),
+    (kinds.texts_by_name, "{a: b, a: c}", "a mapping must have each name once, got 'a' twice"),
     (SHARES.read, "a=0,b=1", "x must be a number above 0, got '0'"),
     *(
         (CUT.read, cut, "x must")
@@ -320,18 +320,18 @@ def test_the_signature_of_a_report_is_that_of_the_class(name):
     """
     arguments = inspect.signature(FUNCTION_OF_REPORT[name]).parameters
     parameters_class = reports.REPORTS[name]
-    assert list(arguments) == [*options(name), *parameters_class.arguments()]
+    assert list(arguments) == [*options(name), *parameters_class.array_parameters()]
     for key, option in options(name).items():
         or_none = " | None" if option.default is None else ""
         assert arguments[key].default == option.default
-        assert arguments[key].annotation == option.kind.accepts + or_none
+        assert arguments[key].annotation == option.kind.argument_type + or_none
 
 
 @each
 def test_defaults_are_read_and_nothing_counts_as_given(name):
     defaults = {key: option.default for key, option in options(name).items()}
     read = reports.REPORTS[name].from_raw(defaults)
-    assert read.given == {}
+    assert read.given_values == {}
     for key, default in defaults.items():  # None is read as an empty list, say
         assert default is None or getattr(read, key) == default
 
@@ -709,7 +709,7 @@ def test_given_are_the_values_that_differ_from_their_default_as_they_were_given(
     p = reports.RankingParameters.from_raw(
         {"level": 0.95, "seed": 0, "ks": "1,5", "segments": [], "header": None}
     )
-    assert p.given == {"ks": "1,5", "segments": []}
+    assert p.given_values == {"ks": "1,5", "segments": []}
     assert (p.ks, p.segments, p.level) == ((1, 5), (), 0.95)
 
 
@@ -718,7 +718,7 @@ def test_filled_gives_a_value_only_where_none_was_given():
         {"segments": ["digit"], "ks": "1", "qrels": "q.txt"}
     )
     assert (p.segments, p.ks, p.qrels) == ((), (7,), "q.txt")
-    assert "qrels" not in p.given
+    assert "qrels" not in p.given_values
 
 
 def test_all_bad_values_are_named_in_one_message():
@@ -758,7 +758,7 @@ NAMES = st.text(st.sampled_from("ab1 ,=:'\"[]{}#&"), min_size=1).filter(str.stri
 def test_names_are_read_as_they_are_written(names):
     assert kinds.texts("systems", kinds.written(names)) == names
     roles = {f"role{i}": name for i, name in enumerate(names)}
-    assert kinds.mapping("columns", kinds.written(roles)) == roles
+    assert kinds.texts_by_name("columns", kinds.written(roles)) == roles
 
 
 def test_what_an_error_advises_is_accepted():

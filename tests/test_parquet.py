@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalkit.arrays import InputError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.parameters.reports import SignificanceParameters
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.formats import Parquet
@@ -99,7 +99,7 @@ def test_nan_and_empty_texts_are_empty_cells_of_text(tmp_path, cells):
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(), Limits(reading=Reading(rows=2))], ids=["memory", "blocks"]
+    "limits", [Limits(), Limits(reading=ReadingLimits(rows=2))], ids=["memory", "blocks"]
 )
 def test_a_unit_without_a_value_of_one_system_is_left_out_of_the_comparison(tmp_path, limits):
     """Two systems, a and b, have values of 40 units; that of a is NaN for the first unit. The

@@ -133,7 +133,7 @@ def test_the_drawn_curve_is_the_exact_one_within_half_a_pixel(table, kind, steps
     curve = score_curves.CURVES[kind](table)
     diagonal = ((0, 1), (0, 1))  # x, y: it shows where (0, 0) and (1, 1) lie in the SVG
     panel = Panel(score_curves.points("a", curve), "x", "y", reference=diagonal, steps=steps)
-    svg = figures.picture(
+    svg = figures.figure_drawn_by(
         curve_plots.panels, [panel], caption="c", width=4.5, height=3.9, panels=(1, 1)
     ).svg
     origin, opposite = curve_of_colour(svg, curve_plots.REFERENCE["color"])[[0, -1]]
@@ -230,7 +230,7 @@ def test_reliability(counts_at_scores):
         "words": {"a": []},
     }
     arguments_of_plot = vars(data).values()  # the fields of the data, in the order of arguments
-    svg = figures.picture(curve_plots.reliability, *arguments_of_plot, **options).svg
+    svg = figures.figure_drawn_by(curve_plots.reliability, *arguments_of_plot, **options).svg
     x, y = calibration.isotonic_curve(counts_at_scores)
     assert distance_of_drawn_line(svg, plots.COLOURS[0], x, y) < HALF_A_PIXEL
 
@@ -242,9 +242,9 @@ def test_distribution_functions(counts_at_scores):
     at each score, from the highest score to the lowest.
     """
     frame = score_curves.distribution("a", counts_at_scores)
-    widest = score_curves.distances({"a": counts_at_scores})
+    widest = score_curves.ks_distances({"a": counts_at_scores})
     options = {"caption": "c", "height": 3.0, "panels": (1, 1), "xlabel": "x", "ylabel": "y"}
-    svg = figures.picture(curve_plots.distributions, frame, widest, **options).svg
+    svg = figures.figure_drawn_by(curve_plots.distributions, frame, widest, **options).svg
     ascending_score = counts_at_scores.threshold[::-1]
     for name, rows_at_score in (
         ("positive", counts_at_scores.positive),
@@ -252,7 +252,7 @@ def test_distribution_functions(counts_at_scores):
     ):
         share = np.cumsum(rows_at_score[::-1]) / rows_at_score.sum()
         x, y = corners_of_steps(ascending_score, share)
-        assert distance_of_drawn_line(svg, curve_plots.CLASSES[name], x, y) < HALF_A_PIXEL
+        assert distance_of_drawn_line(svg, curve_plots.CLASS_COLOURS[name], x, y) < HALF_A_PIXEL
 
 
 @each_table_of_counts
@@ -264,7 +264,7 @@ def test_decision_curve(counts_at_scores):
     frame = decision_curves.decision_curves({"a": counts_at_scores})
     panel = Panel(frame, "t", "net benefit", reference=((0, 1), (0, 0)))
     options = {"caption": "c", "height": 3.3, "panels": (1, 1)}
-    svg = figures.picture(curve_plots.panels, [panel], **options).svg
+    svg = figures.figure_drawn_by(curve_plots.panels, [panel], **options).svg
     low, high = decision_curves.FINE_PROBABILITIES[[0, -1]]
     all_scores = counts_at_scores.threshold
     scores = all_scores[(all_scores > low) & (all_scores < high)]
@@ -308,7 +308,7 @@ def distance_of_drawn_mean(rows):
     )
     data = (drawn.curve, drawn.bands, drawn.spread)
     options = {"caption": "c", "width": 3.1, "height": 3.4, "panels": (1, 1), "words": {"a": []}}
-    svg = figures.picture(curve_plots.means, *data, **options).svg
+    svg = figures.figure_drawn_by(curve_plots.means, *data, **options).svg
     x, y = calibration.means_curve(table)
     left = drawn.spread["low"].min()
     right = drawn.spread["high"].max()

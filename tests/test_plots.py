@@ -63,9 +63,9 @@ def test_bars_are_sorted_and_split_by_sign(ax):
 
 
 def test_multiples_share_axes_and_print_n():
-    """`multiples` draws a panel for each slice, here x, y and z in 2 × 2 panels, of which the
-    fourth is not used. A title has the slice and its number of units n. As the panels share their x
-    axis, its numbers and label stand only below the lowest used panel of each column.
+    """`draw_small_multiples` draws a panel for each slice, here x, y and z in 2 × 2 panels, of
+    which the fourth is not used. A title has the slice and its number of units n. As the panels
+    share their x axis, its numbers and label stand only below the lowest used panel of each column.
     """
     from matplotlib.figure import Figure
 
@@ -74,7 +74,7 @@ def test_multiples_share_axes_and_print_n():
     frame = pd.DataFrame(
         {"slice": list("xyz"), "system": "a", "value": 0.5, "low": 0.1, "high": 0.9, "n": [7, 3, 3]}
     )
-    plots.multiples(frame, axes, label="ndcg@10")
+    plots.draw_small_multiples(frame, axes, label="ndcg@10")
     titles = [ax.get_title(loc="left") or ax.get_title() for ax in (first, second)]
     assert titles == ["x\nn = 7", "y\nn = 3"]
     assert not unused.axison
@@ -92,7 +92,7 @@ def figure_with_names_like_code() -> figures.Figure:
     frame = pd.DataFrame(
         {"name": names, "value": [0.12345, 0.2], "low": [0.0, 0.1], "high": [0.3, 0.4]}
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.intervals, frame, says=names[0], caption=names[1], label=names[1], zero=False
     )
 
@@ -165,32 +165,38 @@ def interval_by_name():
 
 def test_curves_show_names_and_labels_as_they_are(lines_by_system):
     labels = {"xlabel": "$k_1$", "ylabel": "y"}
-    svg = figures.picture(plots.curves, lines_by_system, caption="", x="x", y="y", **labels).svg
+    svg = figures.figure_drawn_by(
+        plots.curves, lines_by_system, caption="", x="x", y="y", **labels
+    ).svg
     assert missing_names(svg) == []
     assert "$k_1$</text>" in svg
 
 
 def test_panels_of_curves_show_names_and_titles_as_they_are(lines_by_system):
     panel = curve_plots.Panel(lines_by_system, "x", "y", "$title_1$", bands=lines_by_system)
-    svg = figures.picture(curve_plots.panels, [panel, panel], caption="", panels=(1, 2)).svg
+    svg = figures.figure_drawn_by(curve_plots.panels, [panel, panel], caption="", panels=(1, 2)).svg
     assert missing_names(svg) == []
     assert "$title_1$</text>" in svg
 
 
 def test_curves_over_folds_show_names_as_they_are(lines_by_system):
     labels = {"label": "y", "subject": "plain", "xlabel": "fold"}
-    svg = figures.picture(curve_plots.draw_folds, lines_by_system, caption="", **labels).svg
+    svg = figures.figure_drawn_by(curve_plots.draw_folds, lines_by_system, caption="", **labels).svg
     assert missing_names(svg) == []
 
 
 def test_intervals_show_names_as_they_are(interval_by_name):
-    svg = figures.picture(plots.intervals, interval_by_name, caption="", label="x", zero=True).svg
+    svg = figures.figure_drawn_by(
+        plots.intervals, interval_by_name, caption="", label="x", zero=True
+    ).svg
     assert missing_names(svg) == []
 
 
 def test_panels_of_slices_show_names_as_they_are(interval_by_name):
     size = {"panels": (1, 4), "width": 12}
-    svg = figures.picture(plots.multiples, interval_by_name, caption="", label="x", **size).svg
+    svg = figures.figure_drawn_by(
+        plots.draw_small_multiples, interval_by_name, caption="", label="x", **size
+    ).svg
     assert missing_names(svg) == []
 
 
@@ -210,7 +216,7 @@ def test_reliability_diagrams_show_names_as_they_are():
             "rows": 1,
         }
     )
-    svg = figures.picture(
+    svg = figures.figure_drawn_by(
         curve_plots.reliability,
         points,  # curves
         points,  # bands
@@ -226,7 +232,9 @@ def test_reliability_diagrams_show_names_as_they_are():
 
 def test_a_confusion_matrix_shows_names_of_classes_as_they_are():
     labels = {"classes": NAMES_LIKE_FORMULAS, "xlabel": "$k_1$", "ylabel": "y"}
-    svg = figures.picture(curve_plots.matrix, np.eye(4), caption="", **labels).svg
+    svg = figures.figure_drawn_by(
+        curve_plots.draw_confusion_matrix, np.eye(4), caption="", **labels
+    ).svg
     assert missing_names(svg) == []
 
 
@@ -251,7 +259,7 @@ def test_long_titles_of_panels_do_not_overlap_and_leave_room_for_the_panels(n_pa
         figure = Figure(figsize=(width_of_page, height_of_one_row), layout="constrained")
         canvas = FigureCanvasAgg(figure)
         axes = figure.subplots(1, n_panels, sharex=True, sharey=True, squeeze=False)
-        plots.multiples(frame, axes, label="roc_auc")
+        plots.draw_small_multiples(frame, axes, label="roc_auc")
         figures._make_room(axes)
         canvas.draw()
         boxes = []
@@ -291,7 +299,7 @@ def test_counts_of_a_confusion_matrix_have_contrast_on_every_shade(ax, shown_col
     """
     import matplotlib as mpl
 
-    curve_plots.matrix([[0, 9], [4, 5]], ax, classes="ab", xlabel="", ylabel="")
+    curve_plots.draw_confusion_matrix([[0, 9], [4, 5]], ax, classes="ab", xlabel="", ylabel="")
     (mesh,) = ax.collections
     shades = mesh.to_rgba(mesh.get_array().ravel())[:, :3]
     for text, shade in zip(ax.texts, shades, strict=True):
@@ -313,7 +321,9 @@ def test_a_mark_has_its_system_and_its_interval_as_escaped_attributes():
     escaped in them: `attributes` reads it back, and no tag <b> is in the SVG.
     """
     frame = pd.DataFrame({"name": ['a"<b>'], "value": [0.12345], "low": [0.0], "high": [0.3]})
-    svg = figures.picture(plots.intervals, frame, caption="x", label="difference", zero=True).svg
+    svg = figures.figure_drawn_by(
+        plots.intervals, frame, caption="x", label="difference", zero=True
+    ).svg
     assert "<b>" not in svg
     assert attributes(svg, "series") == ['a"<b>']
     assert attributes(svg, "says") == ['a"<b>: +0.12 [0.00, +0.30]']
@@ -327,7 +337,7 @@ def test_numbers_can_be_computed_from_coordinates_by_the_scale_of_each_axis():
     x = np.linspace(0, 1, 50)
     frame = pd.DataFrame({"system": "s", "x": x, "y": 3 * x + 1})
     panel = Panel(frame, "rate (n = 50)", "y")
-    svg = figures.picture(curve_plots.panels, [panel], caption="c", panels=(1, 1)).svg
+    svg = figures.figure_drawn_by(curve_plots.panels, [panel], caption="c", panels=(1, 1)).svg
     assert attributes(svg, "x-is") == ["rate"]  # the label without what stands in brackets
     begin = re.search(r'data-series="s"[^>]*>\s*<path d="M([\d.]+) ([\d.]+)', svg)
     coordinates = {"x": float(begin[1]), "y": float(begin[2])}
@@ -339,14 +349,14 @@ def test_numbers_can_be_computed_from_coordinates_by_the_scale_of_each_axis():
 def test_the_path_of_a_system_has_two_numbers_for_each_step():
     frame = pd.DataFrame({"system": "s", "x": [0.0, 0.2, 0.7, 1.0], "y": [0.0, 0.5, 0.5, 1.0]})
     panel = Panel(frame, "x", "y", steps=curve_plots.STEPS)
-    svg = figures.picture(curve_plots.panels, [panel], caption="c", panels=(1, 1)).svg
+    svg = figures.figure_drawn_by(curve_plots.panels, [panel], caption="c", panels=(1, 1)).svg
     path = re.search(r'data-series="s"[^>]*>\s*<path d="([^"]*)"', svg)[1]
     assert not re.search(r"[hv]", path)
 
 
 def test_a_figure_of_ones_own_has_no_marks_in_its_ids(tmp_path):
     frame = pd.DataFrame({"name": ["a"], "value": [0.1], "low": [0.0], "high": [0.3]})
-    figures.picture(plots.intervals, frame, caption="x", label="l", zero=True).save(
+    figures.figure_drawn_by(plots.intervals, frame, caption="x", label="l", zero=True).save(
         tmp_path / "f.svg"
     )
     assert "mark-" not in (tmp_path / "f.svg").read_text("utf-8")
@@ -360,12 +370,12 @@ def test_a_point_without_a_value_is_neither_marked_nor_counted():
     frame = pd.DataFrame(
         {"name": ["a", "b"], "value": [np.nan, 0.1], "low": [np.nan, 0.0], "high": [np.nan, 0.2]}
     )
-    intervals = figures.picture(plots.intervals, frame, caption="x", label="l", zero=False)
+    intervals = figures.figure_drawn_by(plots.intervals, frame, caption="x", label="l", zero=False)
     assert attributes(intervals.svg, "series") == ["b"]
     line = pd.DataFrame(
         {"system": "s", "k": [1, 2, 3], "value": [0.1, np.nan, 0.3], "low": 0.0, "high": 0.5}
     )
-    curve = figures.picture(
+    curve = figures.figure_drawn_by(
         plots.curves, line, caption="x", x="k", y="value", xlabel="k", ylabel="y"
     )
     assert attributes(curve.svg, "says") == ["s, k 1: 0.10 [0.00, 0.50]\ns, k 3: 0.30 [0.00, 0.50]"]

@@ -23,7 +23,7 @@ from evalkit.drawing.markdown import escape_markdown
 from evalkit.drawing.shown import page
 from evalkit.pages import first_screen
 from evalkit.parameters import policy
-from evalkit.parameters.policy import Against, Bound, NoFinding, WrongRule, claim
+from evalkit.parameters.policy import Bound, ComparisonClaim, NoFinding, WrongRule, claim
 from evalkit.report import plain
 from evalkit.studies.policy import judge
 
@@ -49,11 +49,14 @@ def policy_text(*claims, head="", **fields):
     "text, expected",
     [
         ("'my auc'.high <= 2 of 'new m'", Bound("my auc", "high", "<=", 2.0, "new m")),
-        ("not worse", Against(None, "not worse")),
-        ("mrr better than a in every day", Against("mrr", "better", "a", None, None, "day")),
+        ("not worse", ComparisonClaim(None, "not worse")),
+        (
+            "mrr better than a in every day",
+            ComparisonClaim("mrr", "better", "a", None, None, "day"),
+        ),
         (
             "better or equivalent to b within 0.1 of c",
-            Against(None, "better or equivalent", "b", 0.1, "c"),
+            ComparisonClaim(None, "better or equivalent", "b", 0.1, "c"),
         ),
         ("none of severity warning", NoFinding("warning")),
         ("none of code EK3*", NoFinding(code="EK3*")),
@@ -678,7 +681,7 @@ def test_check_refuses_units_of_other_inputs(report_of_biased_a):
     units = report_of_biased_a.with_suffix(".units.parquet")
     ek.rating(biased_forecasts(100), metrics="mae").save(units)
     with pytest.raises(InputError, match="got those of other inputs"):
-        gates.of_report(report_of_biased_a)
+        gates.read_report_contents(report_of_biased_a)
 
 
 @pytest.mark.parametrize("on_cannot_tell, child", [("fail", "failure"), ("pass", "skipped")])
@@ -722,7 +725,7 @@ def test_a_diff_whose_units_changed_is_refused(diff_file):
     ek.rating(biased_forecasts(), metrics="mae").save("new/rating.units.parquet")
     message = "units of new/rating.json, which it compared, are missing or changed"
     with pytest.raises(InputError, match=message):
-        gates.of_report(diff_file)
+        gates.read_report_contents(diff_file)
 
 
 def test_a_diff_is_checked_by_the_name_of_its_folder(tmp_path, capsys):

@@ -9,7 +9,7 @@ import pytest
 from samples import COMPARED, compared
 from scipy import stats
 
-from evalkit.catalogue.kinds import PerUnit
+from evalkit.catalogue.kinds import MeanPerUnit
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.metrics.rows import Sums
 from evalkit.statistics import methods, multiplicity, power, rank_tests
@@ -138,7 +138,7 @@ def test_a_detectable_lift_has_the_power_on_the_logarithmic_scale(n, m):
 
 def paired(first, second, low=-np.inf, high=np.inf):
     """The difference of two systems on the same units, of a metric with this range."""
-    metric = Metric("value", "values", PerUnit(lambda *_: None), "", "", "", "never", low, high)
+    metric = Metric("value", "values", MeanPerUnit(lambda *_: None), "", "", "", "never", low, high)
     statistics = [
         UnitStatistic(MetricAtK(metric), Sums(np.array(values, float)))
         for values in (first, second)
@@ -151,15 +151,15 @@ def test_equal_units_of_unrelated_systems_do_not_come_to_differ():
     for the half of the units that stay equal.
     """
     unrelated = paired([0, 0, 1, 1] * 25, [0, 1, 0, 1] * 25)
-    assert unrelated.growth.linear == pytest.approx(0.0)
-    assert unrelated.growth.quadratic == pytest.approx(-0.5)
+    assert unrelated.variance_growth.linear == pytest.approx(0.0)
+    assert unrelated.variance_growth.quadratic == pytest.approx(-0.5)
 
 
 def test_a_difference_of_systems_that_are_alike_makes_equal_units_differ():
     """90 of 100 units are equal, where 50 are expected of unrelated systems."""
     first = np.arange(100) % 2
     second = np.where(np.arange(100) < 90, first, 1 - first)
-    assert paired(first, second).growth.linear == pytest.approx(0.8 * 0.9**2)
+    assert paired(first, second).variance_growth.linear == pytest.approx(0.8 * 0.9**2)
 
 
 @pytest.mark.parametrize("difference", [0.0, 0.1, 0.3])

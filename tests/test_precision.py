@@ -15,7 +15,7 @@ import pytest
 from engine_samples import SMALL, classified, limited
 
 from evalkit.arrays import InputError
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics import grid
 from evalkit.pages import classification_page, first_screen, rating_page, validation_page
 from evalkit.reading.tables import rules, sources
@@ -71,7 +71,7 @@ INPUTS = {
 
 
 IN_MEMORY_AND_LARGE = pytest.mark.parametrize(
-    "limits", [USUAL, SMALL], ids=["read at once", "read by blocks"]
+    "limits", [USUAL_LIMITS, SMALL], ids=["read at once", "read by blocks"]
 )
 
 
@@ -258,7 +258,7 @@ def test_validation_counts_at_a_round_threshold_what_numpy_counts(tmp_path, form
     preds = INPUTS[form](folds, tmp_path)
     study = validation.read(preds, threshold=THRESHOLD, metrics="accuracy")
     is_right = (folds["score"].to_numpy() >= THRESHOLD) == folds["label"].to_numpy()
-    accuracy = study.estimate(study.primary, "score").value
+    accuracy = study.estimate(study.primary_metric, "score").value
     assert accuracy == pytest.approx(is_right.mean(), abs=1e-12)
     says_that_0_7_is_rounded = "0.7 becomes 0." in str(validation_page.findings(study))
     assert says_that_0_7_is_rounded == (dtype != "float64")

@@ -429,7 +429,7 @@ def test_the_variance_without_permutation_is_welchs():
     permutations = independent._permutations(
         first, second, strata=None, rng=np.random.default_rng(1), max_enumerated=10
     )
-    no_difference = independent.Null(shift=0.0, ratio=1.0)
+    no_difference = independent.NullHypothesis(shift=0.0, ratio=1.0)
     variances = permutations.variance(no_difference)
     welch = first.var(ddof=1) / first.size + second.var(ddof=1) / second.size
     assert variances[0] == pytest.approx(welch, rel=1e-12)

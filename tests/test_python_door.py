@@ -98,7 +98,7 @@ def returned():
         study.gate,
         study.plot,
         study.plot.bias,
-        study.primary,
+        study.primary_metric,
         ek.interleaving(),
         ek.rankings.from_grades([[1, 0]]),
         ek.count([0.1, 0.2], [0, 1]),

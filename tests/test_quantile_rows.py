@@ -8,8 +8,8 @@ import evalkit as ek
 from evalkit.arrays import InputError
 from evalkit.pages import rating_page
 from evalkit.parameters.reports import RatingParameters
-from evalkit.reading.matching.commands import invocation
-from evalkit.reading.matching.proposal import ways
+from evalkit.reading.matching.commands import command_or_call
+from evalkit.reading.matching.proposal import reading_ways
 from evalkit.reading.tables import sources
 from evalkit.studies import inspection, rating
 
@@ -182,8 +182,8 @@ def test_a_file_of_quantiles_is_named_with_the_forecasts_of_both_systems(path_of
 
 def test_the_command_proposed_for_a_file_of_quantiles_is_the_rating_report(path_of_long):
     (part,) = sources.parts(str(path_of_long))
-    first_proposal = ways(part)[0]
-    assert invocation(part, first_proposal).startswith("evalkit report rating")
+    first_proposal = reading_ways(part)[0]
+    assert command_or_call(part, first_proposal).startswith("evalkit report rating")
 
 
 def test_the_page_says_of_how_many_rows_the_forecasts_are():

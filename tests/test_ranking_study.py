@@ -123,7 +123,7 @@ GIVEN = {"metrics": ["mrr", "map"], "level": 0.9}
 
 def test_the_page_shows_the_call_with_the_parameters_that_were_given():
     study = ranking.read(two_users(), **GIVEN)
-    assert study.p.given.keys() == {"preds", "metrics", "level"}
+    assert study.p.given_values.keys() == {"preds", "metrics", "level"}
     call = "ek.ranking(preds=<DataFrame of 12>, metrics=['mrr', 'map'], level=0.9)"
     assert call in ranking_page.origin(study).text
 

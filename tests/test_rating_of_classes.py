@@ -8,11 +8,11 @@ import pytest
 
 from evalkit.__main__ import main
 from evalkit.arrays import InputError
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.parameters.reports import RatingParameters
 from evalkit.studies import rating
 
-IN_BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))  # of 50 rows
+IN_BLOCKS = Limits(reading=ReadingLimits(rows=50, shard=50, largest=50))  # of 50 rows
 
 
 def probabilities_of_events(rows: int = 120) -> pd.DataFrame:
@@ -22,11 +22,11 @@ def probabilities_of_events(rows: int = 120) -> pd.DataFrame:
     return pd.DataFrame({"actual": (rng.random(rows) < forecast) * 1, "forecast": forecast})
 
 
-def read_as_rating(frame: pd.DataFrame, limits: Limits = USUAL):
+def read_as_rating(frame: pd.DataFrame, limits: Limits = USUAL_LIMITS):
     return rating.study_of(RatingParameters.from_raw({"preds": frame}), limits)
 
 
-@pytest.mark.parametrize("limits", [USUAL, IN_BLOCKS], ids=["memory", "blocks"])
+@pytest.mark.parametrize("limits", [USUAL_LIMITS, IN_BLOCKS], ids=["memory", "blocks"])
 def test_probabilities_of_0_and_1_are_refused_with_the_call_that_reads_them(limits):
     """The actual values are 0 and 1, and the forecasts lie between: they are probabilities, which
     the classification report reads. So the rating report refuses them, in memory and in blocks.

@@ -7,7 +7,7 @@ from samples import forecasts
 
 from evalkit.drawing import figures
 from evalkit.findings import kinds
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.pages import (
     binary_page,
     first_screen,
@@ -42,7 +42,7 @@ def forecasts_of_two_zero_users():
 
 def read_in_blocks(table, **parameters):
     """The study of a table that is read in blocks."""
-    limits = Limits(reading=Reading(rows=20, shard=20, largest=20))
+    limits = Limits(reading=ReadingLimits(rows=20, shard=20, largest=20))
     return rating.study_of(RatingParameters.from_raw({"preds": table, **parameters}), limits)
 
 
@@ -123,8 +123,8 @@ def test_whole_weights_repeat_rows():
     repeated = rating.read(data.loc[np.repeat(data.index, weight)].drop(columns="id"))
     values = repeated.estimates["value"].tolist()
     assert weighted.estimates["value"].tolist() == pytest.approx(values)
-    constant = repeated.constant_median(repeated.primary)
-    assert weighted.constant_median(weighted.primary) == pytest.approx(constant)
+    constant = repeated.constant_median(repeated.primary_metric)
+    assert weighted.constant_median(weighted.primary_metric) == pytest.approx(constant)
 
 
 def test_a_constant_that_is_better_than_every_system_is_the_answer_and_a_finding():
@@ -136,7 +136,7 @@ def test_a_constant_that_is_better_than_every_system_is_the_answer_and_a_finding
     study = rating.read(
         forecasts(actual=actual, forecast_near=0.0, forecast_far=0.0), metrics="mae"
     )
-    assert study.constant_median(study.primary) == np.abs(actual - 4).mean()
+    assert study.constant_median(study.primary_metric) == np.abs(actual - 4).mean()
     assert "EK332" in rating_page.findings(study).html
     assert "No system beats a constant prediction" in first_screen.verdict(study).text
 
@@ -186,8 +186,8 @@ def test_what_would_show_is_larger_among_several_comparisons():
     two_comparisons = rating.read(table, metrics="mae", baseline="a")
     one_comparison = rating.read(table, metrics="mae", baseline="a", systems="a,b")
     assert two_comparisons.family_level == pytest.approx(1 - 0.05 / 2)
-    among_two = two_comparisons.would_show(two_comparisons.primary, ("b", "a"))
-    alone = one_comparison.would_show(one_comparison.primary, ("b", "a"))
+    among_two = two_comparisons.would_show(two_comparisons.primary_metric, ("b", "a"))
+    alone = one_comparison.would_show(one_comparison.primary_metric, ("b", "a"))
     # by normal quantiles (z(0.9875) + z(0.8)) / (z(0.975) + z(0.8)) = 3.08 / 2.80 = 1.10 times
     assert among_two > 1.05 * alone
 

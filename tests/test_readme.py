@@ -26,7 +26,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from readme_table import README
 
 import evalkit as ek
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.parameters import policy
 from evalkit.studies import inspection, units
@@ -192,22 +192,26 @@ def test_a_moved_environment_is_made_again(tmp_path, moved):
 
 MILLION = 10**6
 STATED = [  # where a page states a limit, and the limit
-    ("README.md", "validation takes {} million rows", USUAL.reading.held // MILLION),
-    ("README.md", "an A/B test {} million users", USUAL.held // MILLION),
-    ("docs/inputs.md", "**Up to {:,} rows** are collected", USUAL.reading.collected),
-    ("docs/inputs.md", "of out-of-fold predictions up to {:,}", USUAL.reading.held),
+    ("README.md", "validation takes {} million rows", USUAL_LIMITS.reading.held // MILLION),
+    ("README.md", "an A/B test {} million users", USUAL_LIMITS.held // MILLION),
+    ("docs/inputs.md", "**Up to {:,} rows** are collected", USUAL_LIMITS.reading.collected),
+    ("docs/inputs.md", "of out-of-fold predictions up to {:,}", USUAL_LIMITS.reading.held),
     (
         "docs/pipeline.md",
         "Above {:,} rows it reads the column names and the first 2,000 rows",
         inspection.SMALL,
     ),
     ("docs/python.md", "more than {} million rows (units times systems)", units.MOST // MILLION),
-    ("docs/performance.md", "**Labels and scores** of more than {:,} rows", USUAL.reading.rows),
-    ("docs/performance.md", "Up to {:,} distinct scores are counted exactly", USUAL.bins),
+    (
+        "docs/performance.md",
+        "**Labels and scores** of more than {:,} rows",
+        USUAL_LIMITS.reading.rows,
+    ),
+    ("docs/performance.md", "Up to {:,} distinct scores are counted exactly", USUAL_LIMITS.bins),
     (
         "docs/performance.md",
         "held in memory, whatever `memory` says: {:,} rows",
-        USUAL.reading.held,
+        USUAL_LIMITS.reading.held,
     ),
 ]
 
@@ -406,7 +410,7 @@ def test_every_example_of_the_docs_runs(page, tmp_path, monkeypatch, sample_repo
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
-    monkeypatch.setitem(vars(USUAL), "resamples", 100)  # not 1,000: no number is looked at
+    monkeypatch.setitem(vars(USUAL_LIMITS), "resamples", 100)  # not 1,000: no number is looked at
     monkeypatch.chdir(tmp_path)
     write_files_that_the_docs_read()
     # the reports, units of two weeks and the notebook that examples read

@@ -92,7 +92,7 @@ SOUND: dict[str, Callable[[], pd.DataFrame]] = {
 def test_a_sound_design_that_tests_ids_again_raises_no_alarm(design):
     study = validation.read(SOUND[design]())
     assert study.word != "fail"
-    assert not [finding for finding in study.audited if finding.name == "id on both sides"]
+    assert not [finding for finding in study.audit_findings if finding.name == "id on both sides"]
 
 
 @pytest.mark.parametrize("name_format", NAMINGS)
@@ -565,7 +565,7 @@ def caret(no: str = "no", yes: str = "yes") -> pd.DataFrame:
 
 def accuracy(table: pd.DataFrame, **options: object) -> float:
     study = validation.read(table, metrics="accuracy", **options)
-    return study.estimate(study.primary, study.systems[0]).value
+    return study.estimate(study.primary_metric, study.systems[0]).value
 
 
 def test_labels_of_yes_and_no_give_the_values_of_1_and_0():

@@ -218,7 +218,10 @@ def test_a_bundled_notebook_has_the_same_bytes_in_this_process_as_in_a_kernel(mo
     """
     # On some processors a kernel is started with this variable, by which numpy uses other
     # instructions that round sums otherwise. A value that is set before is kept for both.
-    monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
+    monkeypatch.setenv(
+        processors.DISABLED_FEATURES_VARIABLE,
+        os.environ.get(processors.DISABLED_FEATURES_VARIABLE, ""),
+    )
     notebook = report.read(ROOT / "notebooks" / "rating.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     few = {"parameters", "read", "verdict", "actual-plot", "comparisons", "results"}

@@ -11,7 +11,7 @@ from sklearn import metrics as sklearn
 import evalkit as ek
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference, row_bootstrap
 from evalkit.statistics.methods import Options
@@ -202,7 +202,7 @@ def test_a_large_difference_is_found():
     )
     row = study.comparisons.iloc[0]
     assert row["verdict"] == "higher"  # not "better": the function does not say what is better
-    assert row["p"] == pytest.approx(2 / (USUAL.resamples + 1))
+    assert row["p"] == pytest.approx(2 / (USUAL_LIMITS.resamples + 1))
 
 
 def test_a_threshold_chosen_on_the_rows_leaves_no_interval():

@@ -274,7 +274,9 @@ def test_resampled_counts_give_the_standard_error_of_resampled_rows(metric, posi
     """
     label, score = labels_and_scores(rows=3_000, positive_share=positive_share)
     pooled_counts = influence.pooled(count(score, label))
-    resamples = bootstrap.resampled(pooled_counts, rng=np.random.default_rng(2), resamples=1_000)
+    resamples = bootstrap.counts_of_resamples(
+        pooled_counts, rng=np.random.default_rng(2), resamples=1_000
+    )
     found = np.std([metric(counts) for counts in resamples])
     expected = np.std(metric_of_resampled_rows(metric, label, score, resamples=400))
     assert found == pytest.approx(expected, rel=0.12)
@@ -309,7 +311,9 @@ def test_quantiles_of_resampled_recalls_are_near_wilsons_limits():
     """
     counts = counts_of_rows(rows=2_000, positive_share=0.3)
     decisions = influence.decision(counts, threshold=0.7)
-    resamples = bootstrap.resampled(decisions, rng=np.random.default_rng(1), resamples=4_000)
+    resamples = bootstrap.counts_of_resamples(
+        decisions, rng=np.random.default_rng(1), resamples=4_000
+    )
     recalls = [true_and_false_positives(sample)[0] / sample.positives for sample in resamples]
     true_positives, _ = true_and_false_positives(decisions)
     expected = wilson(true_positives, decisions.positives)
@@ -407,7 +411,7 @@ def test_the_band_of_a_roc_curve_holds_the_curve():
         roc = curves.roc_curve(counts)
         return np.interp(fpr, roc.x, roc.y)
 
-    resamples = bootstrap.resampled(counts, rng=np.random.default_rng(1), resamples=300)
+    resamples = bootstrap.counts_of_resamples(counts, rng=np.random.default_rng(1), resamples=300)
     low, high = bootstrap.band(resamples, tpr_at_each_fpr, level=0.95)
     tpr = tpr_at_each_fpr(counts)
     assert np.all((low <= tpr) & (tpr <= high))

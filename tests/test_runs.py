@@ -239,7 +239,7 @@ def test_judged_queries_are_the_population_and_every_row_is_accounted_for():
     )
     data = runs.read(run, qrels)
     assert list(data.query) == ["q1", "q2", "q3"]
-    account = data.accounts["score"]
+    account = data.list_accounts["score"]
     expected = runs.ListAccount(
         rows=5,
         used=3,  # of q1 and q2
@@ -273,7 +273,7 @@ def test_an_empty_grade_is_no_judgement(working_directory):
     data = runs.read("x.csv")
     assert list(data.query) == ["q"]
     np.testing.assert_array_equal(data.rankings["x"].retrieved.grade, [np.nan, 1])
-    assert data.accounts["x"].unjudged_query == 1
+    assert data.list_accounts["x"].unjudged_query == 1
 
 
 def test_attributes_in_the_rows_of_lists_become_one_value_per_query():
@@ -352,7 +352,7 @@ def test_hashes_that_collide_change_nothing(monkeypatch):
     found = with_equal_hashes.rankings["score"]
     assert np.array_equal(found.retrieved.grade, expected.retrieved.grade, equal_nan=True)
     assert np.array_equal(found.ideal.grade, expected.ideal.grade)
-    assert with_equal_hashes.accounts == with_usual_hashes.accounts
+    assert with_equal_hashes.list_accounts == with_usual_hashes.list_accounts
     with pytest.raises(InputError, match="must appear once in system 'score', got them again"):
         runs.read(pd.concat([run, run[:1]]), judged)
     with pytest.raises(

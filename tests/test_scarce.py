@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score
 import evalkit as ek
 from evalkit.catalogue.lookup import find_metric
 from evalkit.findings.kinds import measured
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.metrics import influence
 from evalkit.metrics.rows import Rows
 from evalkit.pages import rating_page
@@ -23,7 +23,7 @@ from evalkit.studies import classification, rating
 
 LABELS, ROWS = 12, 60
 LIMITS_OF_READING_IN_BLOCKS = Limits(
-    reading=Reading(rows=20, shard=20, largest=20)
+    reading=ReadingLimits(rows=20, shard=20, largest=20)
 )  # 20 rows at a time
 
 

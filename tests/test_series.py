@@ -11,7 +11,7 @@ from samples import ORACLES
 from evalkit.arrays import ParameterError
 from evalkit.drawing import curve_plots
 from evalkit.findings import kinds
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.pages import rating_page
 from evalkit.parameters.reports import RatingParameters
 from evalkit.statistics.methods import DIEBOLD_MARIANO, TAPERED
@@ -109,7 +109,7 @@ def test_a_variance_that_is_not_positive_is_tapered():
     where n is 4 and m is n − 1 lag = 3.
     """
     spread = Spread.from_series(np.array([1.0, -1.0, 1.0, -1.0]), lags=1)
-    assert spread.tapered
+    assert spread.has_bartlett_weights
     assert spread.error == pytest.approx(np.sqrt(1 * 4 * 4 / (3 * 2)))
 
 
@@ -494,7 +494,7 @@ def test_a_table_in_blocks_says_that_its_order_is_not_used():
     """The table of 40 days, in the column ds, has more than the 20 rows that may be held in memory.
     It is read in blocks of 20 rows, which are not sorted by time.
     """
-    blocks_of_20_rows = Limits(reading=Reading(rows=20, shard=20, largest=20))
+    blocks_of_20_rows = Limits(reading=ReadingLimits(rows=20, shard=20, largest=20))
     parameters = RatingParameters.from_raw(
         {"preds": daily_series(), "columns": {"actual": "y"}, "systems": "a,b"}
     )

@@ -102,9 +102,9 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, draw_o
     per item at `position` is computed from what was added up.
 
     Expected: the same from the rows of all users at once. Each user with items at the position has
-    two sums, its outcomes and its items. `ratio_of` divides the sum of all outcomes by that of all
-    items, with an error by leaving out one user at a time (jackknife). `arm_within` makes the 95%
-    interval of this ratio, which cannot be below 0. n is the number of these users.
+    two sums, its outcomes and its items. `arm_of_ratio` divides the sum of all outcomes by that of
+    all items, with an error by leaving out one user at a time (jackknife). `arm_within` makes the
+    95% interval of this ratio, which cannot be below 0. n is the number of these users.
     """
     rng = np.random.default_rng(users)
     user = rng.integers(0, users, 60 * users)
@@ -123,7 +123,7 @@ def test_the_outcome_per_item_is_the_jackknife_of_the_users_ratios(users, draw_o
     items_of_user = np.bincount(user[is_here], minlength=users)
     outcome_of_user = np.bincount(user[is_here], outcome[is_here], users)
     has_items = items_of_user > 0
-    ratio = independent.ratio_of(Sums(outcome_of_user[has_items], items_of_user[has_items]))
+    ratio = independent.arm_of_ratio(Sums(outcome_of_user[has_items], items_of_user[has_items]))
     expected = interval_methods.arm_within(ratio, low=0.0, high=np.inf, level=0.95)
     assert [found.value, found.low, found.high, found.n] == pytest.approx(
         [expected.value, expected.low, expected.high, expected.n], rel=1e-9, nan_ok=True
@@ -359,7 +359,7 @@ def test_drawn_plays_agree_with_the_closed_form(leave, traits, rank):
     users = 60_000
     world = simulation.World(spread=0.5, leave=leave, **traits)
     rng = np.random.default_rng(5)
-    people = simulation.people(world, users, rng=rng)
+    people = simulation.draw_people(world, users, rng=rng)
     lists = rank(world, people, noise=1.6, rng=rng)
     drawn = simulation.observed(world, people, lists, rng=rng)
     for name, expected in simulation.expected(world, people, lists).items():
@@ -376,7 +376,7 @@ def test_a_diverse_ranker_begins_with_the_favourite_kind_and_shows_each_kind_onc
     """
     world = simulation.World(spread=0.5, bait=0.5, kinds=3)
     rng = np.random.default_rng(5)
-    people = simulation.people(world, 60_000, rng=rng)
+    people = simulation.draw_people(world, 60_000, rng=rng)
     lists = simulation.in_turns(world, people, noise=1.6, rng=rng)
     kinds_of_first_three = people.kind[lists[:, :3]]
     assert (np.sort(kinds_of_first_three, axis=1) == [0, 1, 2]).all()
@@ -400,7 +400,7 @@ COPIES = 40_000
 def cascades(request):
     world = simulation.World(kinds=request.param, spread=0.0, affinity=-1.0)
     rng = np.random.default_rng(8)
-    two = simulation.people(world, 2, rng=rng)
+    two = simulation.draw_people(world, 2, rng=rng)
     copied = {name: np.repeat(getattr(two, name)[:1], COPIES, axis=0) for name in EACH}
     people = replace(two, **copied)
     shown = np.repeat(simulation.ranking(world, two, 1.0, rng=rng)[:1], COPIES, axis=0)
@@ -437,7 +437,7 @@ class UsersNeeded(NamedTuple):
 
 
 def users_needed(world):
-    duel = simulation.duel(world, 60_000, rng=np.random.default_rng(0))
+    duel = simulation.simulate_designs(world, 60_000, rng=np.random.default_rng(0))
     users = simulation.users_needed(duel).set_index("design")["agree_95"]
     ab = users[users.index.str.startswith("A/B")]
     plain = ab[~ab.index.str.endswith("CUPED")]
@@ -457,7 +457,7 @@ def test_without_heavy_users_interleaving_needs_more_than_a_fifteenth_of_the_use
 
 def small_duel():
     """A duel of interleaving and A/B tests on 500 users."""
-    return simulation.duel(simulation.World(), 500, rng=np.random.default_rng(9))
+    return simulation.simulate_designs(simulation.World(), 500, rng=np.random.default_rng(9))
 
 
 def test_the_seed_fixes_a_duel():

@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 from whole_pages import told
 
 from evalkit.drawing.pieces import Html
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.metrics.counts import average_precision
 from evalkit.metrics.curves import net_benefit
 from evalkit.pages import classes_page, classification_page
@@ -301,7 +301,7 @@ def test_without_two_classes_or_a_true_label_the_page_lacks_curves_alone(make_ta
 def test_few_classes_all_have_colours():
     """All of three classes have a colour in the curves, and none is a grey line."""
     few = classification.read(scores_of_classes())
-    assert few.coloured == list(few.names)
+    assert few.coloured_classes == list(few.names)
     assert "grey" not in text_on_the_page(few, "curve_plot")
 
 
@@ -312,15 +312,15 @@ def test_of_many_classes_the_worst_have_colours_and_the_others_are_faint():
     """
     study = classification.read(scores_of_classes(k=10))
     worst_first = sorted(study.names, key=lambda name: average_precision(study.curve_tables[name]))
-    assert set(study.coloured) == set(worst_first[:4])
+    assert set(study.coloured_classes) == set(worst_first[:4])
     figure = classification_page.curve_plot(study)
     assert "the 4 of 10 classes with the lowest average precision" in figure.caption
     panels = figure.data[0]  # ROC and precision-recall curves
     for panel in panels:
-        assert list(panel.legend_texts) == study.coloured
-        assert list(panel.bands["system"].unique()) == study.coloured
+        assert list(panel.legend_texts) == study.coloured_classes
+        assert list(panel.bands["system"].unique()) == study.coloured_classes
         assert set(panel.lines["system"]) == set(study.names)
-        assert {*study.coloured, *panel.faint} == set(study.names)
+        assert {*study.coloured_classes, *panel.faint_systems} == set(study.names)
 
 
 def test_the_next_systems_have_the_curves_of_the_same_classes_below():
@@ -642,10 +642,10 @@ def test_predicted_classes_without_scores_have_no_such_pictures():
 
 # ---- probabilities that do not sum to 1 ----------------------------------------------------------
 
-BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+BLOCKS = Limits(reading=ReadingLimits(rows=50, shard=50, largest=50))
 
 
-def findings_of_scaled(scale: float | np.ndarray, limits: Limits = USUAL) -> str:
+def findings_of_scaled(scale: float | np.ndarray, limits: Limits = USUAL_LIMITS) -> str:
     """The findings of 240 rows whose probabilities are multiplied, all or each row."""
     frame = scores_of_classes(systems=1)
     columns = [name for name in frame if name.startswith("p_")]
@@ -654,14 +654,14 @@ def findings_of_scaled(scale: float | np.ndarray, limits: Limits = USUAL) -> str
     return told(classification.study_of(p, limits))
 
 
-@pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
+@pytest.mark.parametrize("limits", [USUAL_LIMITS, BLOCKS], ids=["memory", "blocks"])
 def test_rows_that_do_not_sum_to_1_are_counted_with_their_range(limits):
     """The probabilities of 12 of 240 rows of system m0 are multiplied by 0.6."""
     text = findings_of_scaled(np.where(np.arange(240) < 12, 0.6, 1.0), limits)
     assert "the sum of a row is m0 0.6 to 1 (12 rows not 1)" in text
 
 
-@pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
+@pytest.mark.parametrize("limits", [USUAL_LIMITS, BLOCKS], ids=["memory", "blocks"])
 def test_the_share_by_which_scaling_moves_log_loss_is_said(limits):
     """All probabilities are halved, which adds −log 0.5 to the log loss. Scaling each row to the
     sum 1 takes this away again; the page states it as a share of the log loss without scaling.

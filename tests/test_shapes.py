@@ -27,7 +27,7 @@ from frozen.needs import SMALL
 from whole_pages import told
 
 from evalkit.arrays import InputError, ParameterError
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.parameters.reports import REPORTS
 from evalkit.studies import inspection
 from evalkit.studies.paired import Significance
@@ -114,7 +114,9 @@ def read(report, parameters, limits):
 
 def assert_numbers_and_findings_are_expected(study, case):
     """Fails where systems, unit, n, or a value of the metric that decides is another."""
-    primary = study.estimates[study.estimates["metric"] == study.primary.label].set_index("system")
+    primary = study.estimates[study.estimates["metric"] == study.primary_metric.label].set_index(
+        "system"
+    )
     assert set(study.systems) == set(case.get("systems", study.systems))
     assert study.unit_name == case.get("unit", study.unit_name)
     assert primary["n"].max() == case["n"]
@@ -126,7 +128,7 @@ def assert_numbers_and_findings_are_expected(study, case):
         assert [text for text in case.get("told", ()) if text not in findings] == []
 
 
-IN_MEMORY = {"in memory": USUAL}
+IN_MEMORY = {"in memory": USUAL_LIMITS}
 IN_BOTH = IN_MEMORY | {"in blocks": BLOCKS}
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evalkit.catalogue import lookup
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.parameters.reports import RankingParameters
 from evalkit.reading.engines import backends as engine
 from evalkit.reading.inputs import runs
@@ -30,14 +30,14 @@ EVERY = [  # metric of ranked lists
     if row.structure == "rankings"
 ]
 # what is computed of each query: each metric for each way to treat ties, and three more
-ASKS = [PerQuery(metric, 1.0, ties) for metric in EVERY for ties in (None, *ranking.TIES)]
+ASKS = [PerQuery(metric, 1.0, ties) for metric in EVERY for ties in (None, *ranking.TIE_ORDERS)]
 ASKS += [InterpolatedPrecision(0.3, 1.0), Unjudged(5), LastRank()]
 
 
 @pytest.fixture(params=[10**9, 250 * 10**6], ids=["1 GB", "250 MB"])
 def limits_of_small_shards(request):
     """Limits with this much memory, by which a table is read in shards of about 1,000 rows."""
-    return engine.budget(request.param, threads=2, reading=Reading(shard=1_000, row=25_000))
+    return engine.budget(request.param, threads=2, reading=ReadingLimits(shard=1_000, row=25_000))
 
 
 def read_by_shards(limits, *data, **options):
@@ -56,7 +56,7 @@ def assert_same(a: runs.Runs, b: runs.Runs) -> None:
     """Two readings agree in what they say of the input, and in all values to the last bit."""
     for name in (
         "systems",
-        "accounts",
+        "list_accounts",
         "columns",
         "sources",
         "pooled_ideal",
@@ -195,7 +195,7 @@ def test_the_study_of_shards_has_the_numbers_of_the_study_in_memory(tmp_path):
     options = {"segments": "language", "metrics": "ndcg@5,map,hit_ratio@3,success@1"}
     parameters = RankingParameters.from_raw({"preds": path, **options})
     in_memory = ranking.study_of(parameters, Limits())
-    by_shards = ranking.study_of(parameters, Limits(reading=Reading(lists=0)))
+    by_shards = ranking.study_of(parameters, Limits(reading=ReadingLimits(lists=0)))
     assert in_memory.runs.rankings
     assert not by_shards.runs.rankings
     for name in ("estimates", "comparisons", "by_segment", "curves", "precision_recall"):
@@ -221,7 +221,7 @@ def test_rankings_are_held_in_memory_up_to_a_number_of_rows(most_rows_held, are_
     )
     lowest_relevant_grade = 1.0
     average_precision = PerQuery(lookup.find_metric("map", "rankings"), lowest_relevant_grade)
-    limits = engine.budget(memory=200 * 10**6, reading=Reading(lists=most_rows_held))
+    limits = engine.budget(memory=200 * 10**6, reading=ReadingLimits(lists=most_rows_held))
     read = sharded.read(RankingInput.from_data(ranked_items), [average_precision], limits)
     assert bool(read.rankings) == are_held
     # the only system is called score, after its column
@@ -249,4 +249,4 @@ def test_a_shard_may_hold_judged_queries_that_no_run_has(
         by_shards = read_by_shards(limits_of_small_shards, ranked, judgements)
         in_memory = runs.read(ranked, judgements)
         for name in in_memory.systems:
-            assert by_shards.accounts[name] == in_memory.accounts[name]
+            assert by_shards.list_accounts[name] == in_memory.list_accounts[name]

@@ -26,7 +26,7 @@ from evalkit import displays, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.drawing import figures, plots, shown, spreadsheets, strips, tables
 from evalkit.drawing.cells import Cell, Table, escape, number_cell, p_cell
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import folded, stack
 from evalkit.machine import processors
 
@@ -147,11 +147,14 @@ def test_a_page_made_in_this_process_equals_the_one_of_the_command(monkeypatch):
     """The page of a report is made from a notebook. The command `evalkit report` runs it in a
     kernel (`running.execute`), `study.save` in this process (`running.run`): outputs, results and
     page must be equal. Six of its cells are enough, for speed. A kernel may be started with some
-    instructions of the processor switched off (by the variable processors.SWITCH), which rounds
-    sums otherwise in the last bits. The variable is set here to what it is or, if it is not set, to
-    nothing, so that both compute alike.
+    instructions of the processor switched off (by the variable
+    processors.DISABLED_FEATURES_VARIABLE), which rounds sums otherwise in the last bits. The
+    variable is set here to what it is or, if it is not set, to nothing, so that both compute alike.
     """
-    monkeypatch.setenv(processors.SWITCH, os.environ.get(processors.SWITCH, ""))
+    monkeypatch.setenv(
+        processors.DISABLED_FEATURES_VARIABLE,
+        os.environ.get(processors.DISABLED_FEATURES_VARIABLE, ""),
+    )
     notebook = report.read(ROOT / "notebooks" / "validation.ipynb")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     parameters_title_verdict_leakage = code[:4]
@@ -260,7 +263,7 @@ def draw_line_in_each_panel(frame, axes, *, label):
 
 def line_figure(draw=draw_line, panels=None):
     """A figure of a study: a line from (0, 0) to (1, 1) with the x label "steps"."""
-    return figures.picture(
+    return figures.figure_drawn_by(
         draw, pd.DataFrame({"x": [0, 1], "y": [0, 1]}), caption="c", panels=panels, label="steps"
     )
 
@@ -344,9 +347,9 @@ def test_the_style_of_the_reader_outlasts_a_figure_of_the_page(pyplot_without_wi
 
 
 def test_the_reader_sets_the_colours_of_the_systems():
-    assert plots.style_of(1)["color"] == plots.COLOURS[1]
+    assert plots.marker_style(1)["color"] == plots.COLOURS[1]
     with mpl.rc_context({"axes.prop_cycle": mpl.cycler(color=["k", "r"])}):
-        assert [plots.style_of(i)["color"] for i in range(3)] == ["k", "r", "k"]
+        assert [plots.marker_style(i)["color"] for i in range(3)] == ["k", "r", "k"]
 
 
 @pytest.mark.parametrize(
@@ -436,7 +439,7 @@ def test_a_notebook_shows_the_parts_of_a_folded_paragraph_as_outputs_of_their_ow
     notebook takes what an output has under `displays.PAGE` in place of the output: the first has
     the whole folded paragraph, the others nothing.
     """
-    after = paragraph("after")
+    after = muted_paragraph("after")
     piece = folded("Why?", stack([line_figure(), after]))
     heading, figure, caption, last = piece.displays()
     first_type = [next(iter(display.data)) for display in (heading, figure, caption, last)]

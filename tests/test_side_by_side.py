@@ -13,11 +13,11 @@ import pytest
 from test_engines_agree import CASES, read
 
 from evalkit.arrays import InputError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.machine.threads import ordered
 from evalkit.reading.engines import backends
 
-READING = Reading(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
+READING = ReadingLimits(rows=100, lists=100, shard=1_500, largest=1_500, units=50)
 IN_SHARDS_OF_1500_ROWS = Limits(reading=READING)
 
 
@@ -70,7 +70,7 @@ def of_case(name):
     """The study of a case by the number of its threads."""
     case = CASES[name]
     case.table().to_parquet("rows.parquet", row_group_size=300, index=False)
-    reading = Reading(rows=100, shard=200, largest=200, units=50)
+    reading = ReadingLimits(rows=100, shard=200, largest=200, units=50)
 
     def study_of(threads):
         study = read(case, "rows.parquet", reading, threads=threads)

@@ -16,7 +16,7 @@ from scipy.linalg import hadamard
 from significance_tables import told
 
 from evalkit.statistics import multiplicity, signflip, significance as sig
-from evalkit.statistics.signflip import Ranges, ranges
+from evalkit.statistics.signflip import Ranges, null_mean_ranges
 from evalkit.studies import significance
 
 
@@ -65,11 +65,11 @@ def test_p_values_by_fourier_transform_equal_enumeration(differences, tie_weight
 @given(DIFFERENCES.filter(any), TIE_WEIGHTS)
 @settings(max_examples=200, deadline=None)
 def test_p_values_by_ranges_equal_enumeration(differences, tie_weight):
-    """One to nine integer differences. For so few units `ranges` takes every sign vector, not a
-    drawn one. Differences of 0 do not change a sum, and are left out.
+    """One to nine integer differences. For so few units `null_mean_ranges` takes every sign vector,
+    not a drawn one. Differences of 0 do not change a sum, and are left out.
     """
     nonzero = np.array([d for d in differences if d], float)
-    every_sign_vector = ranges(nonzero, count=np.ones(nonzero.size), rng=rng(), draws=0)
+    every_sign_vector = null_mean_ranges(nonzero, count=np.ones(nonzero.size), rng=rng(), draws=0)
     expected = enumerated_p(differences, tie_weight)
     assert every_sign_vector.share(tie_weight=tie_weight) == pytest.approx(expected, abs=1e-12)
 
@@ -98,7 +98,7 @@ def test_a_mid_p_is_the_same_for_the_opposite_differences(mid_p_case):
 
 def test_a_mid_p_of_draws_is_near_the_exact_one(mid_p_case):
     sizes, exact = mid_p_case
-    drawn = ranges(FIFTHS, sizes, rng=rng(2), draws=200_000)
+    drawn = null_mean_ranges(FIFTHS, sizes, rng=rng(2), draws=200_000)
     assert drawn.share(tie_weight=signflip.HALF) == pytest.approx(exact.p_value, rel=0.05)
 
 
@@ -112,7 +112,7 @@ def test_a_mid_p_is_below_the_p_that_counts_ties_in_full(mid_p_case):
 def test_sums_of_tenths_tie_as_the_sums_of_integers_do(differences):
     """Although 0.1 + 0.2 is not 0.3 in floating point."""
     tenths = np.array(differences) * 0.1
-    every_sign_vector = ranges(tenths, np.ones(len(tenths)), rng=rng(), draws=0)
+    every_sign_vector = null_mean_ranges(tenths, np.ones(len(tenths)), rng=rng(), draws=0)
     assert every_sign_vector.share() == enumerated_p(differences)
 
 
@@ -173,7 +173,7 @@ def test_a_p_that_no_draw_reaches_counts_the_data_alone():
     """All 100 differences are above 0, so that only all plus or all minus signs, of 2^100 vectors,
     are as extreme as the data. None of them is drawn; the data count as one of the draws.
     """
-    drawn = ranges(np.arange(1, 101.0), count=np.ones(100), rng=rng(), draws=1000)
+    drawn = null_mean_ranges(np.arange(1, 101.0), count=np.ones(100), rng=rng(), draws=1000)
     assert drawn.share() == 1 / drawn.draws
 
 
@@ -220,8 +220,8 @@ def test_the_p_of_a_null_mean_is_that_of_the_shifted_differences(null):
     """
     sums = np.array([3.0, -1.0, 4.0, 1.0, 5.0])
     rows = np.array([1.0, 2.0, 1.0, 3.0, 2.0])
-    observed = ranges(sums, rows, rng=rng(), draws=0)
-    shifted = ranges(sums - null * rows, rows, rng=rng(), draws=0)
+    observed = null_mean_ranges(sums, rows, rng=rng(), draws=0)
+    shifted = null_mean_ranges(sums - null * rows, rows, rng=rng(), draws=0)
     assert observed.share(null) == shifted.share(null=0.0)
 
 
@@ -231,7 +231,7 @@ def test_limits_are_the_last_means_that_are_not_rejected(level):
     is below 1 − level. 1e-9 within both limits no mean is rejected, 1e-9 beyond both are.
     """
     alpha = round(1 - level, 12)
-    tests = ranges(rng(6).normal(0.5, 1, 14), count=np.ones(14), rng=rng(), draws=0)
+    tests = null_mean_ranges(rng(6).normal(0.5, 1, 14), count=np.ones(14), rng=rng(), draws=0)
     low, high = tests.limits(level)[level]
     assert min(tests.share(low + 1e-9), tests.share(high - 1e-9)) >= alpha
     assert max(tests.share(low - 1e-9), tests.share(high + 1e-9)) < alpha
@@ -245,7 +245,9 @@ def test_only_the_datas_own_signs_are_as_extreme_if_all_differences_are_above_0(
     for seed in range(50):
         differences = np.abs(rng(seed).normal(1, 0.3, units))
         sizes = rng(seed + 100).exponential(1, units)
-        assert ranges(differences, sizes, rng=rng(), draws=0).share() == 2.0 ** (1 - units)
+        assert null_mean_ranges(differences, sizes, rng=rng(), draws=0).share() == 2.0 ** (
+            1 - units
+        )
 
 
 DRAWN_WIDTHS = np.abs(rng(7).normal(size=30_000))
@@ -380,7 +382,7 @@ MODERATE = rng(3).normal(0.35, 1, 45)  # differences whose p plain draws resolve
 def test_a_moderate_p_is_that_of_plain_draws():
     comparison = sig.sign_flip(MODERATE, rng=rng(1))
     assert comparison.method == "sign flip, 100,032 Walsh–Hadamard draws"
-    drawn = ranges(MODERATE, np.ones(45), rng=rng(1), draws=100_000)
+    drawn = null_mean_ranges(MODERATE, np.ones(45), rng=rng(1), draws=100_000)
     assert comparison.p_value == drawn.share()
 
 

@@ -15,7 +15,7 @@ from evalkit.catalogue import lookup
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import significance, significance as sig
 from evalkit.statistics.intervals import by_unit, mean_t
-from evalkit.statistics.signflip import ranges
+from evalkit.statistics.signflip import null_mean_ranges
 from evalkit.statistics.significance import paired_t
 from evalkit.statistics.statistic import RowStatistic, pooled_variances
 
@@ -123,7 +123,7 @@ def test_an_interval_of_draws_excludes_0_exactly_where_the_exact_p_rejects(wins,
 def test_the_draws_alone_would_reject_with_some_seeds(wins):
     """Without this the test above would not show anything."""
     d = wins_and_losses(wins)
-    drawn = [ranges(d, np.ones(d.size), rng=rng(seed), draws=300) for seed in range(40)]
+    drawn = [null_mean_ranges(d, np.ones(d.size), rng=rng(seed), draws=300) for seed in range(40)]
     assert {draws.share() < 0.05 for draws in drawn} == {True, False}
 
 

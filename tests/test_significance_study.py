@@ -218,7 +218,7 @@ def test_pairs_that_share_bootstrap_samples_have_the_p_of_each_alone(
     p_of_pair = paired.other_tests(study).set_index(["first", "second"])["bootstrap"]
     assert len(p_of_pair) == 10
     for pair in study.pairs:
-        differences = study.unit_differences(pair, study.primary)
+        differences = study.unit_differences(pair, study.primary_metric)
         rows_of_unit = differences.rows if unit else None
         of_pair_alone = tests.paired_bootstrap(
             differences.total, rows_of_unit, rng=study.rng(5), resamples=RESAMPLES
@@ -436,7 +436,7 @@ def test_the_simulations_claim_no_more_than_two_standard_errors():
     """The page simulates rates in a number of runs. The standard error of a rate is at most that
     of one half, √(¼ / runs); the page claims an accuracy of two of them, in percentage points.
     """
-    points = 100 * 2 * np.sqrt(0.25 / lessons.RUNS)
+    points = 100 * 2 * np.sqrt(0.25 / lessons.SIMULATION_RUNS)
     html = significance_page.teaching(significance.read(values_of_a_and_b())).html
     says = f"300 runs (Wilcoxon 30): rates are accurate to about {points:.0f} percentage points."
     assert says in html
@@ -502,7 +502,7 @@ def test_other_tests_are_of_the_mean_over_rows(study_of_10_users_of_2_and_10_of_
     (row,) = study.comparisons.to_dict("records")
     (p_by_test,) = paired.other_tests(study).to_dict("records")
     assert max(row["p"], p_by_test["t"], p_by_test["bootstrap"]) < 0.01
-    sums_by_user = [study.measure(study.primary, name) for name in study.opponents]
+    sums_by_user = [study.measure(study.primary_metric, name) for name in study.headline_systems]
     # t draws no random numbers, so that any stream of them will do
     options = study.inference_options(methods.RandomStream.COMPARISONS)
     t_test = methods.t_test(*sums_by_user, options)

@@ -34,9 +34,9 @@ DEFINITIONS = (
 )
 # the words of the methods, until they stand with the methods
 METHODS = (
-    "intervals_are",
-    "tests_are",
-    "bands_are",
+    "interval_methods_text",
+    "tests_text",
+    "band_methods_text",
 )
 
 

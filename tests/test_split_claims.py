@@ -19,7 +19,7 @@ from evalkit.reading.tables import sources
 from evalkit.statistics.nested import NestedDraws, NestedFold
 from evalkit.statistics.significance import nadeau_bengio, paired_t
 from evalkit.studies import resplits, split_claims, validation
-from evalkit.studies.out_of_fold import HALVED, LEARNER, MODELS
+from evalkit.studies.out_of_fold import HALVED, LEARNER_CLAIM, MODELS
 
 # What mlxtend says of two classifiers, and their differences on its resamples.
 MLXTEND = json.loads((Path(__file__).parent / "oracles" / "resamples.json").read_text("utf-8"))
@@ -57,12 +57,12 @@ def study():
 def test_repeated_folds_have_the_corrected_t_of_the_papers(study):
     """Systems a and b in 5 times 5 folds, each with 96 rows of training and 24 of test. `claims`
     has a row that compares them as learners, i.e. as methods that are fitted anew in each fold
-    (LEARNER), by d, the difference of their accuracy in a fold. Folds share training rows, so that
-    the 25 differences are not independent. Nadeau and Bengio therefore correct the standard error
-    of their mean, as Bouckaert and Frank do for repeated folds: √((1 / 25 + 24 / 96) s²), with 25 −
-    1 degrees of freedom.
+    (LEARNER_CLAIM), by d, the difference of their accuracy in a fold. Folds share training rows, so
+    that the 25 differences are not independent. Nadeau and Bengio therefore correct the standard
+    error of their mean, as Bouckaert and Frank do for repeated folds: √((1 / 25 + 24 / 96) s²),
+    with 25 − 1 degrees of freedom.
     """
-    claims_about_learners = split_claims.claims(study).query("claim == @LEARNER")
+    claims_about_learners = split_claims.claims(study).query("claim == @LEARNER_CLAIM")
     (row,) = claims_about_learners.query("against in ['a', 'b']").to_dict("records")
     d = study.fold_values(row["system"]) - study.fold_values(row["against"])
     assert d.size == 25
@@ -76,13 +76,13 @@ def test_repeated_folds_have_the_corrected_t_of_the_papers(study):
 
 def test_the_value_of_the_learner_is_that_of_the_folds(study):
     """`claims` has rows about the value of such a learner, i.e. of the method that is fitted anew
-    in each fold (LEARNER), here of the study's best system (`subject`). The value is the mean
-    accuracy of the 25 folds, each with 96 rows of training and 24 of test. Its standard error is
-    corrected for the training rows that folds share: 1 / 25 + 24 / 96 in place of 1 / 25 (Nadeau
-    and Bengio).
+    in each fold (LEARNER_CLAIM), here of the study's best system (`evaluated_system`). The value is
+    the mean accuracy of the 25 folds, each with 96 rows of training and 24 of test. Its standard
+    error is corrected for the training rows that folds share: 1 / 25 + 24 / 96 in place of 1 / 25
+    (Nadeau and Bengio).
     """
-    values = study.fold_values(study.subject)
-    row = split_claims.claims(study).query("claim == @LEARNER").iloc[0]
+    values = study.fold_values(study.evaluated_system)
+    row = split_claims.claims(study).query("claim == @LEARNER_CLAIM").iloc[0]
     error = np.sqrt((1 / 25 + 24 / 96) * values.var(ddof=1))
     half_width = stats.t.ppf(0.975, 25 - 1) * error
     assert row["value"] == pytest.approx(values.mean(), abs=1e-10)
@@ -137,15 +137,15 @@ def test_the_corrected_t_of_five_times_two_folds_takes_all_differences():
 
 def test_both_claims_have_a_row_for_each_other_system(study):
     table = split_claims.claims(study)
-    others = {*study.systems} - {study.subject}
-    assert {*table["claim"]} == {MODELS, LEARNER}
+    others = {*study.systems} - {study.evaluated_system}
+    assert {*table["claim"]} == {MODELS, LEARNER_CLAIM}
     for _, rows in table.groupby("claim"):
         assert {*rows["against"]} == others
 
 
 def test_below_a_thousand_rows_the_verdicts_are_about_the_learner(study):
     table = split_claims.claims(study)
-    assert {*table.query("decides")["claim"]} == {LEARNER}
+    assert {*table.query("decides")["claim"]} == {LEARNER_CLAIM}
     decided = dict(zip(study.paired["second"], study.paired["verdict"], strict=True))
     rows = table.query("decides")
     assert dict(zip(rows["against"], rows["verdict"], strict=True)) == decided
@@ -296,8 +296,8 @@ def test_nested_cross_validation_has_the_formula_of_the_paper(study_of_fits):
     of its rows, by the model that is fitted on the other folds. Its `inner` values are those of the
     rows of the other folds, by models that are fitted without this fold and the row's own.
 
-    The interval is about such a learner, i.e. any model that is fitted in this way (LEARNER), and
-    allows for the training rows that folds share, so that the page does not cross it out
+    The interval is about such a learner, i.e. any model that is fitted in this way (LEARNER_CLAIM),
+    and allows for the training rows that folds share, so that the page does not cross it out
     (`honest`).
     """
     n = 60
@@ -320,7 +320,7 @@ def test_nested_cross_validation_has_the_formula_of_the_paper(study_of_fits):
     row = study_of_fits.intervals.set_index("what").loc[resplits.NESTED]
     assert row["value"] == pytest.approx(value, abs=1e-10)
     assert row["high"] == pytest.approx(min(value + half_width, 1), abs=1e-10)
-    assert row["claim"] == LEARNER
+    assert row["claim"] == LEARNER_CLAIM
     assert row["honest"]
 
 
@@ -401,7 +401,7 @@ def test_the_conservative_z_has_the_formula_of_the_paper(study_of_fits):
     For its standard error the rows are split into halves M = 2 times. Holdouts are drawn in either
     half, and `halves` has their mean accuracy in the first and in the second half, an element for
     each split. The standard error is √(Σ (first − second)² / (2 M)). The interval is about such a
-    learner, i.e. any model that is fitted in this way (LEARNER).
+    learner, i.e. any model that is fitted in this way (LEARNER_CLAIM).
     """
     first_half, second_half = study_of_fits.other_splits.halves
     assert first_half.size == second_half.size == 2
@@ -410,7 +410,7 @@ def test_the_conservative_z_has_the_formula_of_the_paper(study_of_fits):
     assert row["value"] == pytest.approx(np.mean(study_of_fits.other_splits.holdouts), abs=1e-10)
     low = row["value"] - stats.norm.ppf(0.975) * error
     assert row["low"] == pytest.approx(max(low, 0), abs=1e-10)
-    assert row["claim"] == LEARNER
+    assert row["claim"] == LEARNER_CLAIM
 
 
 def test_halves_share_no_row_and_test_as_many_rows_as_holdouts_do():

@@ -17,7 +17,7 @@ from scipy import stats
 
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import find_metric
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics import diversity
 from evalkit.metrics.rows import Rows
 from evalkit.parameters.reports import REPORTS
@@ -65,7 +65,7 @@ def tried_kinds():
     by_structure = set()
     by_layout = set()
     for world in smallest_worlds():
-        if world.limits is not USUAL:
+        if world.limits is not USUAL_LIMITS:
             continue
         study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
         for chosen in study.settings.metrics:
@@ -119,7 +119,7 @@ def test_worlds_of_large_tables_have_studies_of_their_metrics():
     import numbers_of
 
     for world in smallest_worlds():  # of worlds with one name, that of the fewest rows
-        if world.limits is not USUAL:
+        if world.limits is not USUAL_LIMITS:
             study = numbers_of.study(world, world.draw(np.random.default_rng(1), world.n))
             for chosen in study.settings.metrics:
                 study.measure(chosen, study.systems[0])

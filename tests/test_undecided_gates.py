@@ -26,7 +26,7 @@ from evalkit.catalogue import lookup
 from evalkit.drawing.shown import page
 from evalkit.machine.bundled_files import bundled_notebooks
 from evalkit.pages import experiment_page
-from evalkit.parameters.reports import NOTEBOOKS
+from evalkit.parameters.reports import PARAMETERS_BY_NOTEBOOK
 from evalkit.report import plain
 from evalkit.studies import randomisation
 from evalkit.studies.diff import partners
@@ -131,7 +131,7 @@ def test_a_gate_on_a_candidate_that_the_new_report_lacks_is_not_decided(tmp_path
     save_report(old_study, tmp_path / "old", "rating")
     save_report(new_study, tmp_path / "new", "rating")
     gate = diff_of_reports(tmp_path, gate="not worse").gate
-    assert gate.undecided == [
+    assert gate.undecided_reasons == [
         "m is not compared: the new report has no system of this name, and pairs names none"
     ]
 
@@ -196,7 +196,7 @@ def test_a_system_whose_partner_is_taken_says_by_which(diff_of_crossed_pair):
     """Both reports have the systems a and b; `pairs` compares the new b with the old a. The new a
     and the old b are left over.
     """
-    assert diff_of_crossed_pair.gate.undecided == [
+    assert diff_of_crossed_pair.gate.undecided_reasons == [
         "a is not compared: pairs compares a of the old report with b",
         "b is not compared: pairs compares b of the new report with a",
     ]
@@ -350,7 +350,7 @@ def test_the_json_of_a_metric_without_a_direction_says_higher(reports_of_widgets
     assert results["headline"][0]["verdict"] == "higher"
     assert results["metrics"][0]["best"] == "unknown"
     study = ek.significance(str(path))
-    assert study.primary.metric.best == "unknown"
+    assert study.primary_metric.metric.best == "unknown"
 
 
 def test_a_diff_by_a_metric_without_a_direction_is_decided_only_if_it_is_given(reports_of_widgets):
@@ -359,7 +359,7 @@ def test_a_diff_by_a_metric_without_a_direction_is_decided_only_if_it_is_given(r
     direction; then it passes, as nothing has changed.
     """
     without_direction = diff_of_reports(reports_of_widgets, gate="not worse")
-    assert without_direction.gate.undecided
+    assert without_direction.gate.undecided_reasons
     with_direction = diff_of_reports(
         reports_of_widgets, gate="not worse", lower_is_better="widgets"
     )
@@ -468,7 +468,7 @@ def test_the_same_mismatch_with_a_plan_is_severe():
     """240 and 160 users do not fit the stated plan of equal arms: the gate is not decided."""
     study = ab_test_with_users_in_arms(240, 160, shares="control=50,treatment=50", gate="better")
     assert finding_on_numbers_of_users(study)["severity"] == "severe"
-    assert study.gate.undecided
+    assert study.gate.undecided_reasons
 
 
 def test_shares_that_were_planned_are_no_mismatch():
@@ -762,7 +762,7 @@ def test_a_pair_beside_the_baseline_is_not_compared(tmp_path, claim):
     undecided.
     """
     gate = beside_the_baseline(tmp_path, f"mae {claim} of a").gate
-    assert gate.undecided == ["the report does not compare a with b on mae"]
+    assert gate.undecided_reasons == ["the report does not compare a with b on mae"]
 
 
 # papermill ----------------------------------------------------------------------------------------
@@ -784,7 +784,7 @@ def gated_notebook(path, rule):
     return path
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", PARAMETERS_BY_NOTEBOOK)
 def test_each_bundled_notebook_checks_its_gate_last(name):
     """The results are published before, since a gate that fails ends the notebook with an error."""
     notebook = report.read(bundled_notebooks() / f"{name}.ipynb")

@@ -14,7 +14,7 @@ from significance_tables import (
 )
 
 from evalkit.arrays import InputError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.parameters import reports
 from evalkit.studies import interleaving, significance
 
@@ -430,7 +430,7 @@ def test_segments_of_a_table_read_by_blocks_are_averaged_over_segments(tmp_path)
     The value of a system must still be its mean over the 30 segments, MEANS_OVER_SEGMENTS, and not
     over the means of documents.
     """
-    ten_rows_at_a_time = Limits(reading=Reading(rows=10, shard=10))
+    ten_rows_at_a_time = Limits(reading=ReadingLimits(rows=10, shard=10))
     scores_of_segments().to_csv(tmp_path / "scores.csv", index=False)
     parameters = reports.SignificanceParameters.from_raw(
         {"preds": str(tmp_path / "scores.csv"), "unit": "doc"}

@@ -28,7 +28,7 @@ from validation_tables import noise
 import evalkit as ek
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import tables
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.machine import kernels
 from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import (
@@ -104,7 +104,7 @@ def test_the_values_of_each_fold_follow_from_the_file_alone(tmp_path):
 
 
 # no lists are held in memory; a shard has at least 20 rows
-IN_SMALL_SHARDS = Limits(reading=Reading(lists=0, shard=20, row=10**6))
+IN_SMALL_SHARDS = Limits(reading=ReadingLimits(lists=0, shard=20, row=10**6))
 
 
 def test_lists_read_shard_by_shard_have_the_same_file(tmp_path):
@@ -291,7 +291,7 @@ def test_a_study_without_units_saves_none(tmp_path):
 
 def test_a_report_made_alone_has_the_bytes_of_one_among_others(sample_reports, tmp_path):
     """sample_reports were made one after the other. In processes of their own: where
-    `processors.remedy` applies, numpy's last bits depend on how the process started.
+    `processors.fast_sort_variables` applies, numpy's last bits depend on how the process started.
     """
     made_once.report("validation", "-o", str(tmp_path))
     for ending in ("html", "ipynb", "json", "units.parquet"):

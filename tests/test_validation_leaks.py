@@ -59,7 +59,7 @@ def test_a_table_copied_whole_fails_however_coarse_its_columns(values_per_column
     assert f"every row occurs {copies} times" in severe(study)["duplicate rows"].message
     # Without copies the equal rows of coarse columns are a coincidence, worth a note at most.
     without_copies = five_fold_study(frame)
-    assert {finding.severity for finding in without_copies.audited} <= {"note"}
+    assert {finding.severity for finding in without_copies.audit_findings} <= {"note"}
 
 
 def test_copies_that_their_group_keeps_together_are_no_leak():
@@ -89,7 +89,7 @@ def test_copies_among_coarse_rows_cannot_be_told_from_coincidence():
     frame = features.assign(label=rng.integers(0, 2, 600))
     study = five_fold_study(pd.concat([frame, frame.iloc[:60]], ignore_index=True))
     assert not severe(study)
-    findings = {finding.name: finding for finding in study.audited}
+    findings = {finding.name: finding for finding in study.audit_findings}
     assert "copies of a few rows could not be detected" in findings["coarse rows"].message
     assert findings["conflicting labels"].severity == "note"
 
@@ -98,7 +98,7 @@ def test_unlike_labels_of_equal_measurements_are_a_warning():
     frame = noise(300, seed=13)
     with_other_labels = frame.iloc[:40].assign(label=1 - frame["label"].iloc[:40])
     study = five_fold_study(pd.concat([frame, with_other_labels], ignore_index=True))
-    severities = {finding.name: finding.severity for finding in study.audited}
+    severities = {finding.name: finding.severity for finding in study.audit_findings}
     assert severities["conflicting labels"] == "warning"
 
 
@@ -136,7 +136,9 @@ def test_rows_without_ids_are_named_by_their_numbers_in_the_file():
         }
     )
     study = validation.read(frame)
-    (finding,) = (finding for finding in study.audited if finding.name == "group on both sides")
+    (finding,) = (
+        finding for finding in study.audit_findings if finding.name == "group on both sides"
+    )
     assert study.examples_of(finding, 3) == ["row 86", "row 91"]
 
 
@@ -190,7 +192,7 @@ def test_scores_that_rise_with_the_fold_are_on_other_scales_and_do_not_pass():
     frame = pd.DataFrame({"label": label, "fold": fold, "id": np.arange(400), "score": score})
     study = validation.read(frame)
     assert study.word == "cannot tell"
-    assert "score scale" in [finding.name for finding in study.audited]
+    assert "score scale" in [finding.name for finding in study.audit_findings]
 
 
 def scores_of_a_tree(*, shift_by_fold, rows=1000):
@@ -206,7 +208,7 @@ def scores_of_a_tree(*, shift_by_fold, rows=1000):
 
 
 def names_of_findings(frame):
-    return [finding.name for finding in validation.read(frame).audited]
+    return [finding.name for finding in validation.read(frame).audit_findings]
 
 
 @pytest.mark.parametrize("rows", [300, 1000, 20_000])
@@ -227,18 +229,18 @@ def test_a_fold_whose_scores_have_another_factor_is_on_another_scale():
 
 def test_another_system_on_other_scales_is_a_note_where_the_mean_of_folds_decides():
     """The system good has the same scale in all five folds of 100 rows; it is the best one, about
-    which the study is (`subject`). The scores of poor are noise that is higher by 0.5 in each fold
-    than in the one before. With fewer than 1,000 rows the answer of the study is the mean over
-    folds and pools no rows, so that the scale of another system harms nothing: the finding is a
-    note in place of a warning.
+    which the study is (`evaluated_system`). The scores of poor are noise that is higher by 0.5 in
+    each fold than in the one before. With fewer than 1,000 rows the answer of the study is the mean
+    over folds and pools no rows, so that the scale of another system harms nothing: the finding is
+    a note in place of a warning.
     """
     good = scores_of_a_tree(shift_by_fold=0.0, rows=500)
     random = np.random.default_rng(3).random(500)
     poor = good.assign(score=random + 0.5 * good["fold"], model="poor")
     study = validation.read(pd.concat([good.assign(model="good"), poor]))
-    assert study.subject == "good"
+    assert study.evaluated_system == "good"
     assert study.answer["what"] == "mean of folds, Nadeau–Bengio"
-    (of_scales,) = (finding for finding in study.audited if finding.name == "score scale")
+    (of_scales,) = (finding for finding in study.audit_findings if finding.name == "score scale")
     assert of_scales.message.startswith("poor: ")
     assert of_scales.severity == "note"
 
@@ -261,7 +263,7 @@ def test_one_bad_fold_is_heterogeneous():
     assert study.heterogeneity["p"] < 1e-6
     assert not intervals_by_name(study).loc["pooled out of fold", "honest"]
     assert "mean of folds, Nadeau–Bengio" in validation_page.verdict(study).html
-    assert "heterogeneous folds" in [finding.name for finding in study.audited]
+    assert "heterogeneous folds" in [finding.name for finding in study.audit_findings]
     from scipy.stats import chi2_contingency
 
     right_by_fold = pd.crosstab(fold, decision == label).to_numpy()
@@ -362,7 +364,9 @@ def test_columns_named_without_a_look_at_the_label_are_no_leak():
     frame, _ = noise_and_selected_columns(seed=4, columns=200)
     study = five_fold_study(frame, selected=[f"g{i}" for i in range(10)])  # the first ten
     assert not severe(study)
-    (finding,) = (finding for finding in study.audited if finding.name == "selection outside")
+    (finding,) = (
+        finding for finding in study.audit_findings if finding.name == "selection outside"
+    )
     assert finding.severity == "note"
 
 
@@ -550,7 +554,7 @@ def test_the_majority_of_a_holdout_is_that_of_its_training_rows():
     frame["label"] = np.where(is_training, ~third, third).astype(int)
     study = validation.read(frame)
     share_of_1_in_test = frame.loc[~is_training, "label"].mean()
-    accuracy = study.primary  # the first metric, about which the study is
+    accuracy = study.primary_metric  # the first metric, about which the study is
     assert study.estimate(accuracy, "majority").value == share_of_1_in_test
 
 
@@ -678,7 +682,7 @@ def test_repeated_folds_of_two_systems_are_paired_by_id_and_repeat():
     one = rows_of_repeated_folds()
     both = pd.concat([one.assign(system="a"), one.assign(system="b", score=1 - one["score"])])
     study = validation.read(both)
-    assert study.compare_pooled(study.primary, ("a", "b")).difference.n == 200
+    assert study.compare_pooled(study.primary_metric, ("a", "b")).difference.n == 200
     assert not severe(study)
 
 

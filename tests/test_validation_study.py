@@ -28,7 +28,7 @@ from validation_tables import (
 
 from evalkit import __main__ as cli, numbers as printed
 from evalkit.arrays import InputError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.offline import fitting, splits
 from evalkit.pages import validation_page
 from evalkit.parameters.reports import ValidationParameters
@@ -54,7 +54,7 @@ def test_the_sample_is_not_trusted_as_important_checks_are_missing(bundled_study
     "cannot tell". The page must not call the predictions trusted or passed, nor cross out (<s>)
     anything.
     """
-    assert (bundled_study.subject, bundled_study.baseline) == ("forest", "majority")
+    assert (bundled_study.evaluated_system, bundled_study.baseline) == ("forest", "majority")
     assert bundled_study.word == "cannot tell"
     verdict = validation_page.verdict(bundled_study)
     assert "only 8 of 18 checks could be run" in verdict.text
@@ -94,7 +94,7 @@ def test_pooled_rows_equal_cross_val_predict(cancer):
     rows = cancer.examples
     model = fitting.prepared(fitting.usual("classes"), rows.features, 0)
     p = cross_val_predict(model, rows.features, rows.label, cv=cancer.folds, method="predict_proba")
-    assert cancer.pooled[cancer.subject].score == pytest.approx(p[:, 1])
+    assert cancer.pooled[cancer.evaluated_system].score == pytest.approx(p[:, 1])
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_pooled_rows_equal_cross_val_predict(cancer):
 )
 def test_metrics_of_pooled_rows_equal_scikit_learn(cancer, metric, peer):
     value = cancer.estimates.set_index(["metric", "system"])["value"]
-    pooled = cancer.pooled[cancer.subject]
+    pooled = cancer.pooled[cancer.evaluated_system]
     expected = peer(cancer.examples.label, pooled.score)
-    assert value[metric, cancer.subject] == pytest.approx(expected)
+    assert value[metric, cancer.evaluated_system] == pytest.approx(expected)
 
 
 def test_several_classes_have_metrics_of_classes():
@@ -277,7 +277,7 @@ def test_rows_at_random_flatter_where_groups_repeat():
         estimator="sklearn.neighbors.KNeighborsClassifier",
         k=5,
     )
-    accuracy_with_persons_ignored = study.primary.value(study.other_splits.ignoring)
+    accuracy_with_persons_ignored = study.primary_metric.value(study.other_splits.ignoring)
     assert accuracy_with_persons_ignored > 0.95
     interval_with_whole_persons = study.intervals.iloc[0]
     assert interval_with_whole_persons["high"] < 0.8
@@ -305,7 +305,7 @@ def test_dates_are_split_forward_with_the_gap(drifting):
 
 def test_rows_at_random_flatter_where_time_drifts(drifting):
     forward = drifting.intervals.iloc[0]["value"]
-    assert drifting.primary.value(drifting.other_splits.ignoring) > forward + 0.1
+    assert drifting.primary_metric.value(drifting.other_splits.ignoring) > forward + 0.1
     assert "rows at random, time ignored" in validation_page.other_splits(drifting).html
 
 
@@ -488,7 +488,7 @@ def test_a_system_may_be_called_as_the_baseline():
 
 def read_where_59_rows_are_held(preds):
     """Read them where 59 rows are held."""
-    limits = Limits(reading=Reading(rows=10, held=59))
+    limits = Limits(reading=ReadingLimits(rows=10, held=59))
     return validation.study_of(ValidationParameters.from_raw({"preds": preds}), limits)
 
 
@@ -518,7 +518,7 @@ def test_tables_up_to_the_limit_are_held_whatever_the_memory(kind, tmp_path):
     path = tmp_path / f"made.{kind}"
     getattr(SCORED, f"to_{kind}")(path, index=False)
     p = ValidationParameters.from_raw({"preds": str(path), "memory": "250MB"})
-    study = validation.study_of(p, Limits(reading=Reading(rows=10, held=60)))
+    study = validation.study_of(p, Limits(reading=ReadingLimits(rows=10, held=60)))
     pd.testing.assert_frame_equal(study.by_fold, validation.read(SCORED).by_fold)
 
 
@@ -601,7 +601,7 @@ def test_a_fold_with_one_class_has_no_auc_and_is_named():
     frame = pd.DataFrame({"label": label, "score": score, "fold": rows // 30, "id": rows})
     study = validation.read(frame, metrics="roc_auc")
     assert np.isnan(study.fold_values("score")).tolist() == [True, False, False, False]
-    assert "base rate" in [finding.name for finding in study.audited]
+    assert "base rate" in [finding.name for finding in study.audit_findings]
     assert "–" in validation_page.by_fold(study).text
 
 
@@ -665,9 +665,9 @@ def nadeau_bengio(values, ratio):
 @pytest.mark.parametrize("system", ["good", "weak"])
 def test_the_interval_that_decides_is_the_corrected_one_of_each_system(metric, system):
     study = study_of_good_and_weak(metric)
-    e = study.deciding_estimate(study.primary, system)
+    e = study.deciding_estimate(study.primary_metric, system)
     values = study.fold_values(system)
-    low, high = np.clip(nadeau_bengio(values, ratio=1 / 4), *study.primary.metric.ends)
+    low, high = np.clip(nadeau_bengio(values, ratio=1 / 4), *study.primary_metric.metric.ends)
     assert (e.value, e.low, e.high) == pytest.approx((values.mean(), low, high))
 
 
@@ -675,7 +675,7 @@ def test_the_first_screen_has_the_interval_that_decides():
     study = study_of_good_and_weak("accuracy")
     text = validation_page.verdict(study).text
     for name in study.systems:
-        e = study.deciding_estimate(study.primary, name)
+        e = study.deciding_estimate(study.primary_metric, name)
         assert printed.interval(e.low, e.high) in text
 
 
@@ -689,7 +689,7 @@ def test_the_first_screen_says_which_interval_it_has(metric):
 def test_a_gate_decides_by_the_corrected_interval(metric):
     study = study_of_good_and_weak(metric, gate=f"{metric}.low >= 0.5")
     row = study.gate.statements.set_index("system").loc["good"]
-    e = study.deciding_estimate(study.primary, "good")
+    e = study.deciding_estimate(study.primary_metric, "good")
     assert (row["rule_low"], row["rule_high"]) == (e.low, e.high)
 
 
@@ -712,7 +712,9 @@ def test_from_1_000_rows_on_the_pooled_interval_decides():
     together.
     """
     study = study_of_good_and_weak("accuracy", rows=1000)
-    assert study.deciding_estimate(study.primary, "good") == study.estimate(study.primary, "good")
+    assert study.deciding_estimate(study.primary_metric, "good") == study.estimate(
+        study.primary_metric, "good"
+    )
 
 
 def rows_in_two_folds_all_right():
@@ -723,7 +725,7 @@ def rows_in_two_folds_all_right():
 
 def test_folds_that_all_have_one_value_have_no_interval():
     study = validation.read(rows_in_two_folds_all_right(), metrics="roc_auc")
-    e = study.deciding_estimate(study.primary, study.subject)
+    e = study.deciding_estimate(study.primary_metric, study.evaluated_system)
     assert e.value == 1
     assert np.isnan([e.low, e.high]).all()
 

@@ -10,11 +10,11 @@ import pytest
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.pages import as_json, classification_page
 from evalkit.parameters.reports import ClassificationParameters, RatingParameters
 from evalkit.statistics import weak_slices
-from evalkit.statistics.weak_slices import Attribute, Condition, Find, Response
+from evalkit.statistics.weak_slices import Attribute, Condition, FoundSlice, Response
 from evalkit.studies import classification, rating, weak_slices as searches
 
 ROOT = Path(__file__).parents[1]
@@ -185,7 +185,7 @@ def test_the_mean_of_all_rows_changes_no_find() -> None:
     values = rng.normal(0, 1, 1000) + 0.8 * (code == 2)
     first = search_at_5_percent([response_of(values)], [attribute_with_labels(code, 4)])
     second = search_at_5_percent([response_of(values + 5)], [attribute_with_labels(code, 4)])
-    assert first.critical == pytest.approx(second.critical)
+    assert first.critical_evidence == pytest.approx(second.critical_evidence)
     p_of_second = [find.adjusted_p for find in second.finds]
     assert [find.adjusted_p for find in first.finds] == pytest.approx(p_of_second)
 
@@ -250,7 +250,9 @@ def test_a_search_of_several_responses_is_adjusted_for_all_of_them() -> None:
     search_of_both = search_at_5_percent([unaffected, affected], attributes)
     index_of_affected = 1  # in the list of both responses
     assert {find.response for find in search_of_both.finds} == {index_of_affected}
-    assert search_of_both.critical > search_of_one.critical  # the evidence that a find needs
+    assert (
+        search_of_both.critical_evidence > search_of_one.critical_evidence
+    )  # the evidence that a find needs
 
 
 def test_finds_that_one_explains_are_merged_into_it() -> None:
@@ -291,10 +293,12 @@ def test_two_effects_stay_two_finds() -> None:
 
 TWO_CONDITIONS = (Condition(attribute=0, label=1), Condition(attribute=1, label=2))
 THREE_CONDITIONS = (*TWO_CONDITIONS, Condition(attribute=3, label=0))
-FIND_OF_TWO_CONDITIONS = Find(response=0, conditions=TWO_CONDITIONS, evidence=9.0, adjusted_p=0.001)
+FIND_OF_TWO_CONDITIONS = FoundSlice(
+    response=0, conditions=TWO_CONDITIONS, evidence=9.0, adjusted_p=0.001
+)
 
 
-def refined_find(weak_conditions: Any) -> Find:
+def refined_find(weak_conditions: Any) -> FoundSlice:
     """The find of two conditions, after a third one was looked for in 20,000 rows with four
     attributes. The values are higher where the weak conditions are met.
     """
@@ -356,7 +360,7 @@ def test_effects_are_estimated_on_the_rows_that_were_not_searched() -> None:
     estimate how weak a slice is, as the searched rows would make it look weaker than it is. The
     planted rows have one weak slice, shop b in the north, in the system new.
     """
-    was_searched = searches.of_study(planted_study()).finding
+    was_searched = searches.of_study(planted_study()).is_for_finding
     rows = planted_rows()[~was_searched]
     is_right = rows["score_new"] == rows["y_true"]
     in_slice = (rows["shop"] == "b") & (rows["region"] == "north")
@@ -372,7 +376,7 @@ def test_whole_units_find_or_estimate() -> None:
     """Three of five units find slices."""
     frame = planted_rows(2000).assign(user=np.repeat(np.arange(400), 5))
     study = ek.classification(frame, metrics="accuracy", slices="shop", unit="user")
-    finding = searches.of_study(study).finding.reshape(400, 5)
+    finding = searches.of_study(study).is_for_finding.reshape(400, 5)
     assert (finding.all(axis=1) == finding.any(axis=1)).all()
     assert finding.mean() == pytest.approx(0.6)
 
@@ -430,7 +434,7 @@ def test_unknown_columns_are_refused_by_name() -> None:
         ek.classification(planted_rows(500), metrics="accuracy", slices="shp")
 
 
-BLOCKS = Limits(reading=Reading(rows=100, shard=100, largest=100))
+BLOCKS = Limits(reading=ReadingLimits(rows=100, shard=100, largest=100))
 NOT_IN_MEMORY = "slices: need all rows in memory"
 
 
@@ -574,7 +578,7 @@ def test_an_effect_that_the_metric_cannot_have_is_not_detectable() -> None:
         "country": rng.choice([*"abcde"], 300),
     }
     study = ek.classification(pd.DataFrame(decisions), metrics="accuracy", slices="country")
-    searched_metric = searches.of_study(study).searched[0]
+    searched_metric = searches.of_study(study).searched_metrics[0]
     largest = is_right.mean() / (1 - 0.2)  # all right decisions are in the rest, 80 % of the rows
     assert searched_metric.largest_effect(share=0.2) == pytest.approx(largest)
     assert np.isnan(study.detectable_slices()["effect"]).all()

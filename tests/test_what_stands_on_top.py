@@ -11,12 +11,12 @@ from whole_pages import told as findings_text
 
 from evalkit.drawing import shown
 from evalkit.findings import kinds
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 from evalkit.pages import first_screen, ranking_page, significance_page
 from evalkit.parameters.reports import ClassificationParameters
 from evalkit.studies import classification, ranking, rating, significance, validation
 
-BLOCKS = Limits(reading=Reading(rows=50, shard=50, largest=50))
+BLOCKS = Limits(reading=ReadingLimits(rows=50, shard=50, largest=50))
 
 
 def beside_the_answer(findings) -> str:
@@ -105,8 +105,8 @@ def test_one_difference_has_one_percentage_on_the_first_screen(baseline):
         "forecast_b": actual + rng.normal(0, 4, 300),
     }
     study = rating.read(pd.DataFrame(table), baseline=baseline)
-    error_a = study.estimate(study.primary, "a").value
-    error_b = study.estimate(study.primary, "b").value
+    error_a = study.estimate(study.primary_metric, "a").value
+    error_b = study.estimate(study.primary_metric, "b").value
     percentages = {*re.findall(r"[\d.]+%", first_screen.verdict(study).text)} - {"95%"}
     assert percentages == {f"{100 * (1 - error_a / error_b):.1f}%"}
 
@@ -125,7 +125,7 @@ def decisions_beside_probabilities(rows: int = 200) -> pd.DataFrame:
     return pd.DataFrame(table).assign(score_predict=(proba >= 0.5) * 1)
 
 
-@pytest.mark.parametrize("limits", [USUAL, BLOCKS], ids=["memory", "blocks"])
+@pytest.mark.parametrize("limits", [USUAL_LIMITS, BLOCKS], ids=["memory", "blocks"])
 def test_scores_of_0_and_1_are_a_warning_that_names_the_system(limits):
     study = classification.study_of(
         ClassificationParameters.from_raw({"preds": decisions_beside_probabilities()}), limits

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.pages import as_json, page
 from evalkit.parameters.reports import RatingParameters
 from evalkit.statistics.winners import against_rest, highest, picked_p
@@ -268,7 +268,7 @@ def test_the_results_lack_slices_that_are_not_independent() -> None:
 
 
 def test_units_of_blocks_may_be_in_several_slices() -> None:
-    limits = Limits(reading=Reading(rows=30, shard=30, largest=30))
+    limits = Limits(reading=ReadingLimits(rows=30, shard=30, largest=30))
     asked = {"preds": shared_units(), "metrics": "mae", "unit": "user", "segments": "device"}
     study = rating.study_of(RatingParameters.from_raw(asked), limits)
     with pytest.raises(ParameterError, match="units of blocks may have rows in several"):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from evalkit.drawing import rasters
-from evalkit.drawing.figures import Figure, Page
+from evalkit.drawing.figures import DrawnFigure, Figure
 
 WHITE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg=="
@@ -19,7 +19,7 @@ WHITE = (
 @contextmanager
 def without_pictures() -> Iterator[None]:
     """The figures of pages are made as ever, with their captions, but not drawn."""
-    page = patch.object(Figure, "_page", Page("<svg></svg>", None, []))
+    page = patch.object(Figure, "_page", DrawnFigure("<svg></svg>", None, []))
     with page, patch.object(Figure, "png", rasters.Png(WHITE, 1, 1)):
         yield
 

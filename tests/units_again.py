@@ -44,7 +44,7 @@ class UnitsOfFile:
             return self.of_sessions(metric, system, rows[rows[f"segment_{segment}"] == label])
         side = self.file.stored_metric(metric, system)
         if segment is not None:
-            side = side.take(self.file.has(f"segment_{segment}", label)[side.places])
+            side = side.take(self.file.rows_with_text(f"segment_{segment}", label)[side.places])
         return side.value
 
     def of_sessions(self, metric, system, rows):
@@ -87,9 +87,9 @@ def assert_metrics_follow_from_units(study, units_of_file):
     for part in study.slices:
         for system in study.systems:
             again = units_of_file.value(
-                study.primary.label, system, segment=part.column, label=part.label
+                study.primary_metric.label, system, segment=part.column, label=part.label
             )
-            value = study.measure(study.primary, system, part.member).value
+            value = study.measure(study.primary_metric, system, part.member).value
             assert_equal_or_both_undefined(again, value)
 
 

@@ -40,7 +40,7 @@ def visits(rows: int) -> pd.DataFrame:
 
 def severe(study) -> dict:
     """The severe findings of a study, by their names."""
-    return {one.name: one for one in study.audited if one.severity == "severe"}
+    return {one.name: one for one in study.audit_findings if one.severity == "severe"}
 
 
 def noise(n: int, *, seed: int = 0, columns: int = 3) -> pd.DataFrame:

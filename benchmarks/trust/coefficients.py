@@ -14,7 +14,7 @@ import numpy as np
 
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.catalogue.tables import INTERCEPT, SLOPE
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics.calibration import expit
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
@@ -57,7 +57,7 @@ def estimate(metric: Metric, sample: Rows) -> Estimate:
     unit = "row" if sample.unit is None else "unit"
     return inference.estimate(
         RowStatistic(MetricAtK(metric), sample),
-        Options(0.95, np.random.default_rng(0), unit, USUAL),
+        Options(0.95, np.random.default_rng(0), unit, USUAL_LIMITS),
     )
 
 

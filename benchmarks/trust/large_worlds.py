@@ -11,9 +11,9 @@ import pandas as pd
 from of_rows import binary, classes, sharper, weighted
 from world import Generator, Inputs, World, ids, logistic
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 
-BLOCKS = Limits(flipped=500, bins=2**12, drawn=2_000, reading=Reading(rows=1_000))
+BLOCKS = Limits(flipped=500, bins=2**12, drawn=2_000, reading=ReadingLimits(rows=1_000))
 SYSTEMS = ("a", "b")
 
 

@@ -19,7 +19,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.nested import NestedDraws, NestedFold, conservative_z
 from evalkit.statistics.significance import DifferenceByT, nadeau_bengio, paired_t
 from evalkit.studies import split_claims, validation
-from evalkit.studies.out_of_fold import LEARNER, MODELS, Validation
+from evalkit.studies.out_of_fold import LEARNER_CLAIM, MODELS, Validation
 from evalkit.studies.resplits import IN_HALF, TESTED_SHARE
 
 Generator = np.random.Generator
@@ -173,9 +173,9 @@ def of_page(rng: Generator, name: str, n: int) -> dict[str, float]:
     study = read(table(x, label, repeated_folds(rng, n), name))
     claims = split_claims.claims(study)
     of_other = claims[claims["against"].isin(["a", "b"])].set_index("claim")
-    value = study.deciding_estimate(study.primary, "a")
+    value = study.deciding_estimate(study.primary_metric, "a")
     return {
-        "called better": rejects(of_other["p"][LEARNER]),
+        "called better": rejects(of_other["p"][LEARNER_CLAIM]),
         "called better, ids as units": rejects(of_other["p"][MODELS]),
         "contains the learner's value": contains(value, truth(name, round((1 - SHARE) * n))),
     }
@@ -263,7 +263,7 @@ def of_winner(rng: Generator, n: int, *, equal: bool) -> dict[str, float]:
     row = split_claims.winner(study).iloc[0]
     noise_of_winner = float(noise[NAMES.index(row["system"])])
     true = truth("least squares", round((1 - SHARE) * n), SYSTEMS, noise_of_winner)
-    apparent = study.deciding_estimate(study.primary, row["system"])
+    apparent = study.deciding_estimate(study.primary_metric, row["system"])
     corrected = Estimate(row["value"], row["low"], row["high"], 0.95, n, "")
     return {
         "contains the winner's value": contains(corrected, true),

@@ -149,7 +149,7 @@ def _claim_tests(of: Any) -> Iterator[Number]:
         value = row["difference"]
         low = row["difference_low"]
         high = row["difference_high"]
-        if of.opponents[0] != FIRST:
+        if of.headline_systems[0] != FIRST:
             value, low, high = -value, -high, -low
         yield Number("macro mean, difference", SAME, value, low, high, row["p"], 0.0)
 
@@ -232,7 +232,9 @@ VALUES: dict[str, Frame] = {
     "values": _estimates,
     "apart": _apart,
     "days_apart": _days_apart,
-    "elsewhere": lambda of: _rows("elsewhere", _alone(of).elsewhere, ["base_rate", "metric"]),
+    "elsewhere": lambda of: _rows(
+        "elsewhere", _alone(of).metrics_by_base_rate, ["base_rate", "metric"]
+    ),
     "gains": lambda of: _rows("lift", _alone(of).gains, ["depth"]),
     "by_class": lambda of: _each_class("class", _alone(of).by_class, "class"),
     "by_label": lambda of: _each_class("label", _alone(of).by_label, "label"),
@@ -349,7 +351,7 @@ def _looks(of: Any) -> Iterator[Number]:
     units = len(of.data)
     grown = [_first_units(of, units * look // count) for look in range(1, count + 1)]
     for pair in zip(of.systems[::2], of.systems[1::2], strict=True):
-        tests = [look.compare(of.primary, pair) for look in grown]
+        tests = [look.compare(of.primary_metric, pair) for look in grown]
         limits = [test.difference for test in tests]
         low = max(e.low for e in limits)
         high = min(e.high for e in limits)
@@ -398,13 +400,18 @@ def _caps(of: Any) -> Iterator[Number]:
 
 
 def _coins(of: Any) -> Iterator[Number]:
-    for row in of.coins.to_dict("records"):
+    for row in of.shown_balance.to_dict("records"):
         place = f"position {row['position']}"
         yield Number(
             "draft", place, row["share"], row["low"], row["high"], row["p"], 1 / len(of.systems)
         )
     yield Number(
-        "draft", "any position, adjusted", np.nan, np.nan, np.nan, float(of.coins["adjusted"].min())
+        "draft",
+        "any position, adjusted",
+        np.nan,
+        np.nan,
+        np.nan,
+        float(of.shown_balance["adjusted"].min()),
     )
 
 
@@ -501,7 +508,7 @@ def _family(of: Any) -> Iterator[Number]:
             yield Number(
                 "any of the family", name, np.nan, np.nan, np.nan, float(frame[name].min())
             )
-    e = of.estimate(of.primary, of.leader)
+    e = of.estimate(of.primary_metric, of.leader)
     yield Number("picked", "the leader", e.value, e.low, e.high, truth=5.0)
     row = of.headline.iloc[-1] if not of.settings.baseline else of.headline.iloc[0]
     name = "the leader − the last" if not of.settings.baseline else "the best − the baseline"
@@ -511,7 +518,7 @@ def _family(of: Any) -> Iterator[Number]:
 def _paired_folds(of: Any) -> Iterator[Number]:
     row = of.paired[of.paired["second"].isin([FIRST, SECOND])].iloc[0]
     yield Number("by fold", "difference", row["by_fold"], row["low"], row["high"], row["p"], 0.0)
-    decides = row["p" if of.few_pooled else "p_pooled"]
+    decides = row["p" if of.pools_few_rows else "p_pooled"]
     yield Number("test that decides", "difference", np.nan, np.nan, np.nan, decides)
 
 

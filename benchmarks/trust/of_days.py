@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from world import Generator, Inputs, World, ids, logistic
 
-from evalkit.limits import USUAL, Limits, Reading
+from evalkit.limits import USUAL_LIMITS, Limits, ReadingLimits
 
 Day = Callable[
     [Generator, np.ndarray, float], pd.DataFrame
@@ -92,7 +92,7 @@ def lists(rng: Generator, population: int) -> Day:
 
 
 ORDER, SHARES = "roc_auc,average_precision,brier,accuracy,f1", "accuracy,precision,roc_auc"
-SMALL = Limits(flipped=500, bins=2**12, drawn=2_000, reading=Reading(rows=1_000, lists=1_000))
+SMALL = Limits(flipped=500, bins=2**12, drawn=2_000, reading=ReadingLimits(rows=1_000, lists=1_000))
 KINDS: tuple[tuple[str, str, int, Callable, str, float, dict], ...] = (
     ("forecasts", "rating", 200, forecasts, "mae,rmse", 0.1, {}),
     ("scores", "classification", 400, scores, ORDER, 0.3, {}),
@@ -106,8 +106,8 @@ def _worlds() -> Iterator[World]:
     shifted.
     """
     sizes = (
-        ("", 1, 0.7, USUAL),
-        (", none common", 1, 0.0, USUAL),
+        ("", 1, 0.7, USUAL_LIMITS),
+        (", none common", 1, 0.0, USUAL_LIMITS),
         (", large tables", 6, 0.5, SMALL),
     )
     for (kind, of, n, day, metrics, shift, more), (size, times, common, limits) in product(

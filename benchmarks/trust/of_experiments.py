@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from world import Draw, Generator, Inputs, World, ids, logistic
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 
 ITEMS = 20
 
@@ -121,7 +121,7 @@ def better_answers(rng: Generator, n: int, gain: float, ease: float = 0.3) -> In
     return {"preds": pd.DataFrame(table | {"reward": right.ravel().astype(int)})}
 
 
-BY_T = Limits(reading=Reading(max_listed=10))  # as of many units: no signs are drawn
+BY_T = Limits(reading=ReadingLimits(max_listed=10))  # as of many units: no signs are drawn
 OF_CUPED = ("values", "differences", "lifts", "adjustments")
 CUPED = {"world": "none", "before": "use"}
 RATIOS = {"world": "none", "metrics": "clicks/visits,revenue/visits"}

@@ -101,7 +101,7 @@ def batch(place: tuple[str, str, int], number: int) -> dict[str, SideCount]:
     counts: dict[str, SideCount] = {}
     for sample in range(number * BATCH, (number + 1) * BATCH):
         of = study(world, world.draw(np.random.default_rng([SEED, sample]), world.n))
-        for chosen in of.directed:
+        for chosen in of.metrics_with_direction:
             counts.setdefault(chosen.label, SideCount()).add(_answers(of, chosen))
     return counts
 

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn import metrics as sklearn, set_config
 
 from evalkit.catalogue import lookup
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import inference
 from evalkit.statistics.methods import Options
@@ -71,7 +71,7 @@ def coverage(world: World, n: int) -> str:
     have one.
     """
     chosen = lookup.find_metric(world.function, world.structure)
-    limits = replace(USUAL, resamples=RESAMPLES)
+    limits = replace(USUAL_LIMITS, resamples=RESAMPLES)
     intervals = []
     for seed in range(SAMPLES):
         rows = world.draw(np.random.default_rng((SEED, n, seed)), n)

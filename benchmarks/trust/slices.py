@@ -140,7 +140,7 @@ def planted(n: int, effect: float) -> Callable[[Generator], Result]:
         for row in study.weak_slices().to_dict("records"):
             mask = _mask(row["slice"], searched)
             found = max(found, int(2 * np.sum(mask & inside) > np.sum(mask | inside)))
-            estimating = ~searched.finding
+            estimating = ~searched.is_for_finding
             true = wrong[~mask & estimating].mean() - wrong[mask & estimating].mean()
             error = (row["high"] - row["low"]) / (2 * Z)
             errors.append((row["difference"] - true) / error)
@@ -152,7 +152,7 @@ def planted(n: int, effect: float) -> Callable[[Generator], Result]:
 def _mask(text: str, searched: weak_slices.WeakSlices) -> np.ndarray:
     """The rows of a find, from the text of its conditions."""
     conditions = text.split(" and ")
-    mask = np.ones(len(searched.finding), dtype=bool)
+    mask = np.ones(len(searched.is_for_finding), dtype=bool)
     for attribute in searched.attributes:
         for number, label in enumerate(attribute.labels):
             if f"{attribute.name}={label}" in conditions:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 
 Generator = np.random.Generator
 Inputs = Mapping[str, Any]
@@ -40,7 +40,7 @@ class World:
     many: int = 20_000
     large: int = 6
     own: bool = False
-    limits: Limits = USUAL
+    limits: Limits = USUAL_LIMITS
     of: str = ""
     round: int = 0
 

@@ -36,7 +36,7 @@ def sessions() -> pd.DataFrame:
     observed.
     """
     rng = np.random.default_rng(SEED)
-    who = simulation.people(WORLD, USERS, rng=rng)
+    who = simulation.draw_people(WORLD, USERS, rng=rng)
     rankings = np.stack(
         [simulation.ranking(WORLD, who, noise, rng=rng) for noise in NOISE.values()]
     )

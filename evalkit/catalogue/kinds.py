@@ -19,7 +19,7 @@ from evalkit.metrics.rows import Rows, Sums
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
+class ValueAndInfluence:
     """The value of a metric, and the influence of each row on it: the derivative of the value by
     the row's weight, times the weight. The influences of all rows add up to 0.
     """
@@ -76,7 +76,7 @@ HitRule = Callable[[np.ndarray, np.ndarray], tuple[Bools, Bools]]
 # Kinds --------------------------------------------------------------------------------------------
 
 
-class Kind(ABC):
+class MetricKind(ABC):
     """The kind of a metric, which decides its interval and test.
 
     variance_by_class: tests estimate the variance of positive and negative rows separately.
@@ -117,7 +117,7 @@ class Kind(ABC):
         return False
 
     @property
-    def leave_one_out(self) -> Kind | None:
+    def leave_one_out(self) -> MetricKind | None:
         """The same metric with the influence of leaving out each row, for a mean over many parts
         with few positives each; None if it has no such form.
         """
@@ -166,7 +166,7 @@ class Kind(ABC):
         return self.effects(rows, k).value
 
     @abstractmethod
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value and the influence of each row."""
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
@@ -177,7 +177,7 @@ class Kind(ABC):
 NO_RELEVANCE_LEVEL = 1  # of rows, which have no grades
 
 
-class RatioOfSums(Kind):
+class RatioOfSums(MetricKind):
     """A ratio of sums of terms, one term per row or unit."""
 
     @property
@@ -195,7 +195,7 @@ class RatioOfSums(Kind):
         """The ratio of the sums."""
         return self.sums(rows, k, level=NO_RELEVANCE_LEVEL).value
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The ratio Σ numerators / Σ denominators over the rows, and the influence of each row, the
         derivative of the ratio by its weight: (numerator - ratio · denominator) / Σ denominators.
         The influence is 0 for a row without a value. All NaN if the ratio is undefined. k: the
@@ -211,10 +211,10 @@ class RatioOfSums(Kind):
         influence = ratio(residual, np.nansum(denominator))
         if np.isfinite(value):  # then NaN marks just the rows without a value
             influence = np.nan_to_num(influence, copy=False)
-        return Effects(value, influence)
+        return ValueAndInfluence(value, influence)
 
 
-class TableKind(Kind):
+class TableKind(MetricKind):
     """A metric that is computed from counts of labels 0 and 1 by score, without the rows."""
 
     @abstractmethod
@@ -222,7 +222,7 @@ class TableKind(Kind):
         """The metric of the table; for a metric of decisions, at the threshold."""
 
 
-class TermsKind(Kind):
+class TermsKind(MetricKind):
     """A metric that is a function of sums of terms of the rows."""
 
     @abstractmethod
@@ -235,7 +235,7 @@ class TermsKind(Kind):
 
 
 @dataclass(frozen=True)
-class Resampled(Kind):
+class Resampled(MetricKind):
     """A number that is known only as a function of the rows, such as a user's own function: its
     variance comes from resampled rows, because the influence of a single row is not known.
 
@@ -248,13 +248,13 @@ class Resampled(Kind):
         """The number of the rows."""
         return self.function(rows)
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value, with NaN as the influence of each row."""
-        return Effects(self.value(rows, k), np.full(len(rows), np.nan))
+        return ValueAndInfluence(self.value(rows, k), np.full(len(rows), np.nan))
 
 
 @dataclass(frozen=True)
-class PerUnit(RatioOfSums):
+class MeanPerUnit(RatioOfSums):
     """The mean of one value per unit. function: (structure, k, level) -> the values; level is the
     relevance level.
     """
@@ -266,7 +266,7 @@ class PerUnit(RatioOfSums):
         return Sums(self.function(structure, k, level))
 
 
-class Proportion(PerUnit):
+class Proportion(MeanPerUnit):
     """A mean of zeros and ones over units that belong to one system only."""
 
 
@@ -543,13 +543,13 @@ class OwnShare(Share):
 
 
 @dataclass(frozen=True)
-class Smooth(Kind):
+class Smooth(MetricKind):
     """Any other smooth number of the rows. function: (rows, k) -> its effects."""
 
-    function: Callable[[Rows, int | None], Effects]
+    function: Callable[[Rows, int | None], ValueAndInfluence]
     joint: ClassVar[bool] = True
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value and the influence of each row."""
         return self.function(rows, k)
 
@@ -562,7 +562,7 @@ class Agreement(Smooth):
 
 
 @dataclass(frozen=True)
-class ClassCoverage(Kind):
+class ClassCoverage(MetricKind):
     """The share of the rows that are predicted as classes whose precision reaches a target.
 
     The influence of a row is that of the share of these classes, as if they were fixed.
@@ -580,7 +580,7 @@ class ClassCoverage(Kind):
         """The share."""
         return labels.coverage(rows.confusion, self.target)
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value and the influence of each row."""
         covered = labels.coverage_by_class(rows.confusion, self.target) > 0
         return self.share(covered).effects(rows, k)

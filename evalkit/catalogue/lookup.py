@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import ParameterError
-from evalkit.catalogue.kinds import PerUnit, Resampled
+from evalkit.catalogue.kinds import MeanPerUnit, Resampled
 from evalkit.catalogue.metric import TEXTS, UNKNOWN, Metric as Metric, MetricAtK as MetricAtK
 from evalkit.catalogue.own import (
     INPUTS,
@@ -40,7 +40,7 @@ from evalkit.catalogue.tables import (
 )
 from evalkit.names import usual
 from evalkit.parameters.kinds import NO_METRIC, NUMBER, SeveralMeanings, did_you_mean
-from evalkit.parameters.reports import Shared
+from evalkit.parameters.reports import SharedParameters
 
 TABLES: dict[str, dict[str, Metric]] = {
     "rankings": RANKINGS,
@@ -96,7 +96,7 @@ def find_metric(name: Any, structure: str) -> MetricAtK:
     if not is_in_catalogue(name):
         return _own_metric_for(structure, _own_metric_of(name))
     _refuse_file_alone(name)
-    metrics = meanings(name, structure) or _negated(name, structure)
+    metrics = possible_metrics(name, structure) or _negated(name, structure)
     if not metrics:
         raise ParameterError(_unknown_metric(name, structure))
     if len(metrics) == 1:
@@ -199,7 +199,7 @@ def _metrics_by_letters(structure: str) -> Mapping[str, tuple[Metric, ...]]:
     return by_alias | by_name  # of what both have, the name counts
 
 
-def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
+def possible_metrics(name: str, structure: str) -> tuple[MetricAtK, ...]:
     """The metrics, each with its cut-off, that a name may stand for: several if it is an alias of
     several; none if it is unknown.
 
@@ -207,7 +207,7 @@ def meanings(name: str, structure: str) -> tuple[MetricAtK, ...]:
     the name or alias of a metric counts. structure: the kind of input, a key of `TABLES`. Raises
     ParameterError for a cut-off that the metric does not take.
 
-    >>> [metric.label for metric in meanings("HR@10", "rankings")]
+    >>> [metric.label for metric in possible_metrics("HR@10", "rankings")]
     ['hit_rate@10', 'hit_ratio@10']
     """
     metrics_by_letters = _metrics_by_letters(structure)  # the letters of a name or alias
@@ -227,7 +227,7 @@ def meanings_anywhere(name: str) -> list[MetricAtK]:
     metrics: list[MetricAtK] = []
     for structure in TABLES:
         with suppress(ParameterError):  # the metric of this structure has no such cut-off
-            metrics += meanings(name, structure)
+            metrics += possible_metrics(name, structure)
     return metrics
 
 
@@ -249,7 +249,9 @@ def _negated(name: str, structure: str) -> tuple[MetricAtK, ...]:
     has_no_prefix = error == name
     if has_no_prefix:
         return ()
-    return tuple(meaning for meaning in meanings(error, structure) if meaning.metric.best == "low")
+    return tuple(
+        meaning for meaning in possible_metrics(error, structure) if meaning.metric.best == "low"
+    )
 
 
 def _unknown_metric(name: str, structure: str) -> str:
@@ -329,7 +331,7 @@ def label_of(parameter: str, name: str, metrics: Iterable[MetricAtK]) -> str:
     # the name may be an alias, which only the tables of metrics know
     structures = {metric_at_k.metric.structure for metric_at_k in metrics}
     for structure in structures.intersection(TABLES):  # own metrics are in no table
-        labels_of_name = {meaning.label for meaning in meanings(name, structure)}
+        labels_of_name = {meaning.label for meaning in possible_metrics(name, structure)}
         in_report = labels_of_name.intersection(labels)
         if len(in_report) == 1:
             return in_report.pop()
@@ -663,7 +665,7 @@ def named(name: str, best: str | None = None) -> Metric:
     return Metric(
         name,
         "units",
-        PerUnit(not_computed),
+        MeanPerUnit(not_computed),
         formula="the mean of the values in the input",
         undefined="the input holds no value",
         equals="the input",
@@ -677,7 +679,9 @@ def named(name: str, best: str | None = None) -> Metric:
 BY_NAME = ("units", "users")  # structures whose metrics are known by name alone
 
 
-def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[MetricAtK, ...]:
+def with_directions(
+    metrics: Iterable[MetricAtK], parameters: SharedParameters
+) -> tuple[MetricAtK, ...]:
     """The metrics with the directions that the parameter `lower_is_better` states.
 
     Lower values are better of each metric that the parameter names. If the user sets the parameter,
@@ -688,7 +692,7 @@ def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[M
     for a metric whose definition says that higher is better.
 
     >>> metrics = MetricAtK(named("minutes")), MetricAtK(named("steps"))
-    >>> p = Shared.from_raw({"lower_is_better": "minutes"})
+    >>> p = SharedParameters.from_raw({"lower_is_better": "minutes"})
     >>> [metric_at_k.metric.best for metric_at_k in with_directions(metrics, p)]
     ['low', 'high']
     """
@@ -699,7 +703,7 @@ def with_directions(metrics: Iterable[MetricAtK], parameters: Shared) -> tuple[M
         if name != NO_METRIC
     }
     # a user who names the metrics of which lower is better means that of all others higher is
-    default_direction = "high" if "lower_is_better" in parameters.given else UNKNOWN
+    default_direction = "high" if "lower_is_better" in parameters.given_values else UNKNOWN
     return tuple(
         _with_direction(metric_at_k, lower_is_better, default_direction) for metric_at_k in metrics
     )

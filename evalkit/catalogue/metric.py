@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, quotient, ratio
-from evalkit.catalogue.kinds import Effects, Kind, RatioOfSums, TableKind
+from evalkit.catalogue.kinds import MetricKind, RatioOfSums, TableKind, ValueAndInfluence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.rows import Rows, Sums
 
@@ -20,7 +20,7 @@ UNKNOWN = "unknown"  # the direction of a metric: nothing says which values are 
 # Titles that begin with one of these keep their capital letter within a sentence.
 PEOPLE = ("Brier", "Cohen's", "Gini", "Hamming", "Jaccard", "Matthews", "Poisson", "Youden's")
 NAMES_OF_PEOPLE = frozenset([*PEOPLE, "Kolmogorov-Smirnov"])
-MANY_PARTS = 10  # classes or labels from which a mean has many parts, see `Combined.scarce`
+MANY_PARTS = 10  # classes or labels from which a mean has many parts, see `MeanOverClasses.scarce`
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Metric:
 
     name: str
     structure: str
-    kind: Kind
+    kind: MetricKind
     formula: str
     undefined: str = ""
     equals: str = ""
@@ -63,7 +63,7 @@ class Metric:
     title: str = ""
     aliases: tuple[str, ...] = ()
     unit: str = "1"
-    kind_at: Callable[[float], Kind] | None = None
+    kind_at: Callable[[float], MetricKind] | None = None
     missing: float | None = 0.0
     roughness: float = 0.2
     orders_classes: bool = False
@@ -125,7 +125,7 @@ _TOML = pkgutil.get_data(__package__, "metrics.toml") or b""
 TEXTS = tomllib.loads(_TOML.decode())
 
 
-def metric_from_toml(name: str, structure: str, kind: Kind) -> Metric:
+def metric_from_toml(name: str, structure: str, kind: MetricKind) -> Metric:
     """The metric of this name and kind, with the texts of its entry in metrics.toml.
 
     structure: the section of the file, such as "rankings". name: of the entry there; a metric that
@@ -141,7 +141,7 @@ def metric_from_toml(name: str, structure: str, kind: Kind) -> Metric:
     return Metric(name.removesuffix("@"), structure, kind, **fields)
 
 
-def metric_table(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str, Metric]:
+def metric_table(structure: str, kinds: Mapping[str, MetricKind | Metric]) -> dict[str, Metric]:
     """The metrics of a structure, such as "rankings", by name. kinds: by name the complete metric,
     or only its kind, to which the texts of metrics.toml are added.
     """
@@ -154,7 +154,7 @@ def metric_table(structure: str, kinds: Mapping[str, Kind | Metric]) -> dict[str
     return metrics
 
 
-def numbered(name: str, structure: str, kind_at: Callable[[float], Kind]) -> Metric:
+def numbered(name: str, structure: str, kind_at: Callable[[float], MetricKind]) -> Metric:
     """The metric of this name with a number after its @, such as fbeta@0.5. kind_at: number -> the
     kind; the metric itself, whose name has no number yet, gets the kind at 1.
     """
@@ -232,7 +232,7 @@ class MetricAtK:
 
     @property
     def leave_one_out(self) -> "MetricAtK":
-        """The metric with the form of its kind for few positives, see `Combined.scarce`."""
+        """The metric with the form of its kind for few positives, see `MeanOverClasses.scarce`."""
         kind = self.metric.kind.leave_one_out
         assert kind is not None
         return replace(self, metric=replace(self.metric, kind=kind))
@@ -241,7 +241,7 @@ class MetricAtK:
     def base(self) -> "MetricAtK":
         """The metric that this one is a function of, such as MSE of RMSE; others are their own."""
         kind = self.metric.kind
-        return MetricAtK(kind.metric, self.k) if isinstance(kind, Transformed) else self
+        return MetricAtK(kind.metric, self.k) if isinstance(kind, TransformedMetric) else self
 
     def sums(self, structure: Any, level: float = 1) -> Sums:
         """The numerator and the denominator of each unit (row, query, user) of a structure. level:
@@ -255,7 +255,7 @@ class MetricAtK:
         """The metric of rows."""
         return self.metric.kind.value(rows, self.k)
 
-    def effects(self, rows: Rows) -> Effects:
+    def effects(self, rows: Rows) -> ValueAndInfluence:
         """The metric of rows and the influence of each row."""
         return self.metric.kind.effects(rows, self.k)
 
@@ -270,7 +270,7 @@ class MetricAtK:
 
 
 @dataclass(frozen=True)
-class Transformed(TableKind):
+class TransformedMetric(TableKind):
     """A monotone function of another metric, such as the root of the MSE: it has that metric's
     test. slope: the derivative of the function.
     """
@@ -283,13 +283,13 @@ class Transformed(TableKind):
         """The function of the other metric's value."""
         return self.function(self.metric.kind.value(rows, k))
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The function of the other metric's value, and its influences times the derivative of the
         function there (chain rule).
         """
         effects = self.metric.kind.effects(rows, k)
         slope = self.slope(effects.value)
-        return Effects(self.function(effects.value), slope * effects.influence)
+        return ValueAndInfluence(self.function(effects.value), slope * effects.influence)
 
     def value_at(self, c: Counts, threshold: float) -> float:
         """The function of the other metric's value."""
@@ -326,7 +326,7 @@ class PartPair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Combined(Kind):
+class MeanOverClasses(MetricKind):
     """The mean of a metric over classes or labels, such as macro F1. split: rows -> the parts that
     it is a mean over.
 
@@ -352,7 +352,7 @@ class Combined(Kind):
         return has_form and parts >= MANY_PARTS and has_few_positives
 
     @property
-    def leave_one_out(self) -> "Combined":
+    def leave_one_out(self) -> "MeanOverClasses":
         """The same mean with the form of its metric for few positives."""
         kind = self.metric.kind.leave_one_out
         assert kind is not None
@@ -394,7 +394,7 @@ class Combined(Kind):
             return float("nan")
         return float(sum(values))
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The mean over the parts (classes or labels), Σ share · metric of the part, and the
         influence of each row: Σ share · influence on the metric of the part, and what the row adds
         by changing the shares, if these depend on the rows.
@@ -410,7 +410,7 @@ class Combined(Kind):
         through_shares = self.influence_through_shares(rows, k, value)
         if through_shares is not None:
             influence = influence + through_shares
-        return Effects(value, influence)
+        return ValueAndInfluence(value, influence)
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, first − second, in a mean
@@ -465,7 +465,7 @@ def _is_positive(rows: Rows) -> Bools:
 
 
 @dataclass(frozen=True)
-class Weighted(Combined):
+class Weighted(MeanOverClasses):
     """The mean in which the share of a part is in proportion to the weight of some of its rows, by
     default the positives. counted: the rows of a part -> a mask of these.
     """
@@ -520,7 +520,7 @@ class MetricPair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Harmonic(Kind):
+class Harmonic(MetricKind):
     """The harmonic mean of two metrics; it is undefined if both are 0."""
 
     pair: MetricPair
@@ -552,14 +552,14 @@ class Harmonic(Kind):
         """The harmonic mean of the two metrics."""
         return self.mean(self.pair.first.kind.value(rows, k), self.pair.second.kind.value(rows, k))
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value, and the influence of each row by the delta method: the derivatives of 2 a b /
         (a + b), 2 b² / (a + b)² by a and 2 a² / (a + b)² by b, times its influences on a and b.
         """
         a = self.pair.first.kind.effects(rows, k)
         b = self.pair.second.kind.effects(rows, k)
         influence = _harmonic_influence(a.value, b.value, a.influence, b.influence)
-        return Effects(self.mean(a.value, b.value), influence)
+        return ValueAndInfluence(self.mean(a.value, b.value), influence)
 
     def influence_on_difference(self, first: Rows, second: Rows, k: int | None) -> Floats:
         """The influence of each row on the difference of two systems, first − second, in the

@@ -34,9 +34,9 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, ParameterError
 from evalkit.catalogue.kinds import (
-    Kind,
     Loss,
-    PerUnit,
+    MeanPerUnit,
+    MetricKind,
     Ratio,
     RatioOfRows,
     Resampled,
@@ -292,11 +292,11 @@ class Input:
         n = max(map(len, values.values()))  # the arguments all have one element per unit
         return function.call_for_all(values, n, arrays, self.unit)
 
-    def mean(self, function: Function) -> Kind:
+    def mean(self, function: Function) -> MetricKind:
         """The kind of the mean of one number per unit, which the function returns."""
-        return PerUnit(partial(self._one_per_unit, function))
+        return MeanPerUnit(partial(self._one_per_unit, function))
 
-    def ratio(self, function: Function) -> Kind:
+    def ratio(self, function: Function) -> MetricKind:
         """The kind of the ratio of the sums of two numbers per unit, which the function returns."""
         return Ratio(partial(self._two_per_unit, function))
 
@@ -352,11 +352,11 @@ class RowInput(Input):
                 values[name] = read_from(rows)
         return values
 
-    def mean(self, function: Function) -> Kind:
+    def mean(self, function: Function) -> MetricKind:
         """The kind of the mean of one number per row, weighted if rows have weights."""
         return Loss(partial(self._one_per_row, function), partial=True)
 
-    def ratio(self, function: Function) -> Kind:
+    def ratio(self, function: Function) -> MetricKind:
         """The kind of the ratio of the sums of two numbers per row, each weighted if rows are."""
         return RatioOfRows(partial(self._two_per_row, function))
 
@@ -581,22 +581,22 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _mean_kind(source: Input, function: Function) -> Kind:
+def _mean_kind(source: Input, function: Function) -> MetricKind:
     """The kind of a metric declared by `mean`."""
     return source.mean(function)
 
 
-def _ratio_kind(source: Input, function: Function) -> Kind:
+def _ratio_kind(source: Input, function: Function) -> MetricKind:
     """The kind of a metric declared by `ratio`."""
     return source.ratio(function)
 
 
-def _share_kind(function: Function) -> Kind:
+def _share_kind(function: Function) -> MetricKind:
     """The kind of a metric declared by `share`."""
     return Share.from_rule(partial(_eligible_and_hits, function))
 
 
-def _decision_kind(function: Function) -> Kind:
+def _decision_kind(function: Function) -> MetricKind:
     """The kind of a metric declared by `of_counts`."""
     return Decision(partial(_rate, function))
 
@@ -838,7 +838,7 @@ def _rate(function: Function, c: counts.Counts) -> float:
 def _declare_of_decisions(
     description: Description,
     input_arguments: tuple[str, ...],
-    make_kind: Callable[[Function], Kind],
+    make_kind: Callable[[Function], MetricKind],
     definition: str,
 ) -> Declared:
     """A decorator that makes a metric of a user's function of the decisions on two classes; its
@@ -857,7 +857,7 @@ def _metric_of_decisions(
     call: Callable[..., Any],
     description: Description,
     input_arguments: tuple[str, ...],
-    make_kind: Callable[[Function], Kind],
+    make_kind: Callable[[Function], MetricKind],
     definition: str,
 ) -> OwnMetric:
     """The metric of a user's function of the decisions on two classes.
@@ -877,7 +877,7 @@ def _metric_of_decisions(
 
 
 def _declare_of_units(
-    description: Description, make_kind: Callable[[Input, Function], Kind], definition: str
+    description: Description, make_kind: Callable[[Input, Function], MetricKind], definition: str
 ) -> Declared:
     """A decorator that makes a metric of a user's function of units; its arguments are those of
     `_metric_of_units`.
@@ -890,7 +890,7 @@ def _declare_of_units(
 def _metric_of_units(
     call: Callable[..., Any],
     description: Description,
-    make_kind: Callable[[Input, Function], Kind],
+    make_kind: Callable[[Input, Function], MetricKind],
     definition: str,
 ) -> OwnMetric:
     """The metric of a user's function of units, such as rows, ranked lists or users. The names of
@@ -971,7 +971,7 @@ def _declared_function(
 
 def _own_metric(
     function: Function,
-    kind: Kind,
+    kind: MetricKind,
     structures: tuple[str, ...],
     description: Description,
     definition: str,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from evalkit.arrays import Floats, quotient, ratio
-from evalkit.catalogue.kinds import Centre, Effects, Kind, TableKind, TermsKind
+from evalkit.catalogue.kinds import Centre, MetricKind, TableKind, TermsKind, ValueAndInfluence
 from evalkit.catalogue.metric import Metric
 from evalkit.metrics import counts, curves, influence
 from evalkit.metrics.counts import Counts, Step, runs, steps
@@ -104,7 +104,7 @@ class ScoreKind(TableKind):
         for step, influence_of_step in zip(steps(c, backwards=True), lowest_first, strict=False):
             yield StepInfluence(step, influence_of_step)
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value, and the influence of each row: that of its class and threshold, by weight."""
         table = self.influence_table(rows.counts)
         # in the flat table the thresholds of negatives stand behind those of positives
@@ -112,7 +112,7 @@ class ScoreKind(TableKind):
         influence_of_rows = table.ravel().take(first_index_of_class + rows.threshold_index)
         if rows.weight is not None:
             influence_of_rows *= rows.weight
-        return Effects(self.value(rows, k), influence_of_rows)
+        return ValueAndInfluence(self.value(rows, k), influence_of_rows)
 
 
 class Area(ScoreKind):
@@ -213,7 +213,7 @@ class Decision(ScoreKind):
         """The metric of a table of decisions, whose scores are 1 and 0."""
         return self.value_at(c, 1.0)
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value, and the influence of each row: that of its outcome, TP, FN, FP or TN, by
         weight.
         """
@@ -221,7 +221,7 @@ class Decision(ScoreKind):
         influence_of_rows = by_outcome.take(rows.outcome)
         if rows.weight is not None:
             influence_of_rows *= rows.weight
-        return Effects(self.value(rows, k), influence_of_rows)
+        return ValueAndInfluence(self.value(rows, k), influence_of_rows)
 
 
 @dataclass(frozen=True)
@@ -499,7 +499,7 @@ class FunctionOfMeans(TermsKind):
     joint: ClassVar[bool] = True
     limits_use_fourth_powers: ClassVar[bool] = True
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The value of the function of means, and the influence of each row by the delta method:
         the sum over the means of derivative · (number of the row − mean), times the row's share of
         the weight. k: unused, as these metrics have no cut-off.
@@ -514,7 +514,7 @@ class FunctionOfMeans(TermsKind):
         influence = np.zeros(len(rows))
         for column, mean, slope in zip(numbers, means, slopes, strict=True):
             influence += slope * (column - mean)
-        return Effects(float(value), share * influence)
+        return ValueAndInfluence(float(value), share * influence)
 
     def centre(self, rows: Rows) -> Centre:
         """The means of actual values and forecasts."""
@@ -560,7 +560,7 @@ class MedianEstimate:
 
 
 @dataclass(frozen=True)
-class Median(Kind):
+class Median(MetricKind):
     """The median of a number per row. numbers: rows -> a number for each.
 
     The influence of a row of share s is s (½ − [number ≤ median]) / density: a row above the median
@@ -572,7 +572,7 @@ class Median(Kind):
     joint: ClassVar[bool] = True
     heavy_share: ClassVar[float] = 0.2
 
-    def effects(self, rows: Rows, k: int | None) -> Effects:
+    def effects(self, rows: Rows, k: int | None) -> ValueAndInfluence:
         """The median of the rows' numbers, and the influence of each row; NaN without rows. k:
         unused, as a median has no cut-off.
 
@@ -583,7 +583,7 @@ class Median(Kind):
         numbers = self.numbers(rows)
         share = rows.shares
         if not len(numbers):
-            return Effects(float("nan"), share)
+            return ValueAndInfluence(float("nan"), share)
         squared_shares = float(np.sum(share**2))  # 1 / the effective number of rows
         slope = _slope_at_median(numbers, share, squared_shares)
         if rows.weight is None:  # the same number as by equal weights, but faster
@@ -595,7 +595,7 @@ class Median(Kind):
         # rows: by how much
         above_half = share[up_to_median].sum() - 0.5
         pull = 0.5 - up_to_median + above_half
-        return Effects(median, share * pull * slope)
+        return ValueAndInfluence(median, share * pull * slope)
 
     def estimate(
         self, table: Distribution, squared_weights: float, *, weighted: bool

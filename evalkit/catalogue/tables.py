@@ -18,23 +18,23 @@ from evalkit.catalogue.kinds import (
     Agreement,
     Centre,
     ClassCoverage,
-    Effects,
-    Kind,
     Loss,
-    PerUnit,
+    MeanPerUnit,
+    MetricKind,
     Ratio,
     RatioOfRows,
     RowMasks,
     Share,
+    ValueAndInfluence,
     all_eligible,
 )
 from evalkit.catalogue.metric import (
-    Combined,
     Harmonic,
+    MeanOverClasses,
     Metric,
     MetricPair,
     Part,
-    Transformed,
+    TransformedMetric,
     Weighted,
     metric_from_toml,
     metric_table,
@@ -72,18 +72,18 @@ OF_UNITS = "scores of units"  # what GAUC needs, as `Metric.needs` says it
 # Units: ranked lists, repeated draws, interleaved sessions ----------------------------------------
 
 
-def _without_level(function: Callable[..., Any]) -> PerUnit:
+def _without_level(function: Callable[..., Any]) -> MeanPerUnit:
     """The mean of a metric that the relevance level does not change. function: (structure, k) -> a
     value per unit.
     """
-    return PerUnit(lambda structure, k, level: function(structure, k))
+    return MeanPerUnit(lambda structure, k, level: function(structure, k))
 
 
-def _with_gain(function: Callable[..., Any], gain: rankings.Gain) -> PerUnit:
+def _with_gain(function: Callable[..., Any], gain: rankings.Gain) -> MeanPerUnit:
     """The mean of a metric of graded lists with this gain. function: (rankings, k, gain) -> a value
     per query.
     """
-    return PerUnit(lambda r, k, level: function(r, k, gain))
+    return MeanPerUnit(lambda r, k, level: function(r, k, gain))
 
 
 def _ndcg_binary(r: rankings.Rankings, k: int | None, level: float) -> Floats:
@@ -114,28 +114,28 @@ def _one_each(groups: GroupedCounts) -> Floats:
 RANKINGS = metric_table(
     "rankings",
     {
-        "precision": PerUnit(rankings.precision),
-        "recall": PerUnit(rankings.recall),
-        "r_precision": PerUnit(rankings.r_precision),
-        "hit_rate": PerUnit(rankings.hit_rate),
+        "precision": MeanPerUnit(rankings.precision),
+        "recall": MeanPerUnit(rankings.recall),
+        "r_precision": MeanPerUnit(rankings.r_precision),
+        "hit_rate": MeanPerUnit(rankings.hit_rate),
         "hit_ratio": Ratio(rankings.hit_ratio),
         "hit_ratio_k": Ratio(rankings.hit_ratio_k),
-        "average_precision": PerUnit(rankings.average_precision),
-        "average_precision_min": PerUnit(rankings.average_precision_min),
-        "average_precision_hits": PerUnit(rankings.average_precision_hits),
-        "average_precision_interpolated": PerUnit(rankings.average_precision_interpolated),
-        "reciprocal_rank": PerUnit(rankings.reciprocal_rank),
+        "average_precision": MeanPerUnit(rankings.average_precision),
+        "average_precision_min": MeanPerUnit(rankings.average_precision_min),
+        "average_precision_hits": MeanPerUnit(rankings.average_precision_hits),
+        "average_precision_interpolated": MeanPerUnit(rankings.average_precision_interpolated),
+        "reciprocal_rank": MeanPerUnit(rankings.reciprocal_rank),
         "ndcg": _with_gain(rankings.ndcg, rankings.linear),
         "ndcg_exp": _with_gain(rankings.ndcg, rankings.exponential),
-        "ndcg_binary": PerUnit(_ndcg_binary),
+        "ndcg_binary": MeanPerUnit(_ndcg_binary),
         "dcg": _with_gain(rankings.dcg, rankings.linear),
         "dcg_exp": _with_gain(rankings.dcg, rankings.exponential),
         "cg": _without_level(rankings.cg),
-        "rbp": PerUnit(rankings.rbp),
+        "rbp": MeanPerUnit(rankings.rbp),
         "err": _without_level(rankings.err),
-        "bpref": PerUnit(rankings.bpref),
+        "bpref": MeanPerUnit(rankings.bpref),
         "judged": _without_level(rankings.judged),
-        "auc": PerUnit(rankings.auc),
+        "auc": MeanPerUnit(rankings.auc),
         "gauc": _gauc(_impressions),
         "gauc_positives": _gauc(_positives),
     },
@@ -163,8 +163,8 @@ def _of_arm(function: Callable[[InterleavingArm], Any]) -> Callable[..., Any]:
 INTERLEAVING = metric_table(
     "interleaving",
     {
-        "user_share": PerUnit(_of_arm(user_share)),
-        "user_preference": PerUnit(_of_arm(user_preference)),
+        "user_share": MeanPerUnit(_of_arm(user_share)),
+        "user_preference": MeanPerUnit(_of_arm(user_preference)),
         "session_wins": Ratio(_of_arm(session_wins)),
         "credit_share": Ratio(_of_arm(credit_share)),
     },
@@ -232,14 +232,14 @@ def _partial_loss(loss: Callable[[Any, Floats], Floats]) -> Loss:
     return replace(_loss(loss), partial=True)
 
 
-def _one_minus(metric: Metric) -> Transformed:
+def _one_minus(metric: Metric) -> TransformedMetric:
     """1 − x of a metric x, whose derivative is −1."""
-    return Transformed(metric, function=lambda x: 1 - x, slope=lambda x: -1.0)
+    return TransformedMetric(metric, function=lambda x: 1 - x, slope=lambda x: -1.0)
 
 
-def _twice_less_one(metric: Metric) -> Transformed:
+def _twice_less_one(metric: Metric) -> TransformedMetric:
     """2 x − 1 of a metric x, whose derivative is 2."""
-    return Transformed(metric, function=lambda x: 2 * x - 1, slope=lambda x: 2.0)
+    return TransformedMetric(metric, function=lambda x: 2 * x - 1, slope=lambda x: 2.0)
 
 
 def _f_score(beta: float) -> scores.Overlap:
@@ -393,7 +393,7 @@ COUNTS = metric_table(
 # Two classes: what the page measures in addition to the metrics of the table ----------------------
 
 
-def _undescribed(name: str, kind: Kind, low: float = 0.0, high: float = 1.0) -> Metric:
+def _undescribed(name: str, kind: MetricKind, low: float = 0.0, high: float = 1.0) -> Metric:
     """A metric of two classes that the page measures besides, such as the base rate: users cannot
     choose it, so that it has no formula and no texts.
     """
@@ -716,7 +716,7 @@ FORECASTS = metric_table(
     "forecasts",
     {
         "mae": _loss(losses.absolute),
-        "rmse": Transformed(_MSE, _root, _slope_of_root),
+        "rmse": TransformedMetric(_MSE, _root, _slope_of_root),
         "mse": _MSE,
         "bias": _loss(losses.error),
         "median_absolute_error": scores.Median(_absolute_error),
@@ -724,7 +724,7 @@ FORECASTS = metric_table(
         "wape": RatioOfRows(_wape_terms),
         "smape": _loss(losses.symmetric_percentage),
         "mase": Loss(_scaled_error, partial=True),
-        "rmsse": Transformed(_MSSE, _root, _slope_of_root),
+        "rmsse": TransformedMetric(_MSSE, _root, _slope_of_root),
         "msse": _MSSE,
         "mae_skill": _one_minus(_RELATIVE["relative_mae"]),
         "mse_skill": _one_minus(_RELATIVE["relative_mse"]),
@@ -740,7 +740,7 @@ FORECASTS = metric_table(
         "fair_crps": _of_distribution(Ensemble, _without_number(predictive.fair_crps)),
         "coverage": at_percent("coverage", _of_interval(predictive.covered)),
         "quantile_coverage": at_percent(
-            "quantile_coverage", _of_distribution(Predictive, predictive.reached)
+            "quantile_coverage", _of_distribution(Predictive, predictive.is_at_most_quantile)
         ),
         "interval_width": at_percent("interval_width", _of_interval(predictive.width)),
         "interval_score": at_percent("interval_score", _of_interval(predictive.interval_score)),
@@ -757,7 +757,7 @@ FORECASTS = metric_table(
 STEP = 1e-4  # of all rows: the weight added to a cell for a numerical derivative
 
 
-def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Effects:
+def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> ValueAndInfluence:
     """A metric of the confusion matrix, and the influence of each row: the derivative of the metric
     by the weight in the row's cell, less its mean over the rows, times the row's weight. The
     derivative is numerical: the change of the metric / a small weight that is added to the cell. If
@@ -780,7 +780,7 @@ def of_confusion(metric: Callable[[labels.Confusion], float], rows: Rows) -> Eff
             changed = metric(labels.Confusion(table, confusion.classes))
             derivative[cell] = (changed - value) / step
     centred = _less_mean(derivative[cell_of_row], rows.weights)
-    return Effects(value, rows.weights * centred)
+    return ValueAndInfluence(value, rows.weights * centred)
 
 
 def against_rest(rows: Rows, c: int) -> Rows:
@@ -833,16 +833,16 @@ def _all_rows(rows: Rows) -> Bools:
     return np.ones(len(rows), dtype=bool)
 
 
-def _one_vs_rest(metric: Metric) -> Combined:
+def _one_vs_rest(metric: Metric) -> MeanOverClasses:
     """The mean over all classes of a metric of one class against the rest."""
-    return Combined(metric, _all_classes, classed=True)
+    return MeanOverClasses(metric, _all_classes, classed=True)
 
 
-def _macro(metric: Metric) -> Combined:
+def _macro(metric: Metric) -> MeanOverClasses:
     """The mean of a metric of one class against the rest over the classes that occur or are
     predicted.
     """
-    return Combined(metric, _seen_classes, classed=True)
+    return MeanOverClasses(metric, _seen_classes, classed=True)
 
 
 def _table(metric: Callable[[labels.Confusion], float]) -> Agreement:
@@ -876,14 +876,14 @@ CLASSES = metric_table(
         "weighted_f1": _weighted(counts.f_score),
         "weighted_precision": _weighted(counts.precision),
         "weighted_recall": RIGHT,
-        "balanced_accuracy": Combined(RECALL, _classes_with_rows, classed=True),
+        "balanced_accuracy": MeanOverClasses(RECALL, _classes_with_rows, classed=True),
         "mcc": _table(labels.mcc),
         "kappa": _table(labels.kappa),
         "kappa_quadratic": _table(labels.kappa_quadratic),
         "coverage": numbered("coverage", "classes", ClassCoverage),
         "top": Loss(_in_top),
         "roc_auc_ovr": _one_vs_rest(ROC_AUC),
-        "roc_auc_hand_till": Combined(
+        "roc_auc_hand_till": MeanOverClasses(
             ROC_AUC, _pairs_of_classes, classed=True, parts_have_all_rows=False
         ),
         "roc_auc_ovr_weighted": Weighted(ROC_AUC, _all_classes, classed=True),
@@ -955,7 +955,7 @@ LABELS = metric_table(
         "micro_f1": RatioOfRows(_micro_f1),
         "micro_precision": RatioOfRows(_micro_precision),
         "micro_recall": MICRO_RECALL,
-        "macro_f1": Combined(F1, _each_label),
+        "macro_f1": MeanOverClasses(F1, _each_label),
         "weighted_f1": Weighted(F1, _each_label),
         "weighted_precision": Weighted(PRECISION, _each_label),
         "weighted_recall": MICRO_RECALL,
@@ -963,8 +963,8 @@ LABELS = metric_table(
         "samples_jaccard": _by_row(labels.jaccard_by_row),
         "exact_match": Share(_exact_match),
         "hamming_loss": _by_row(labels.hamming),
-        "map_classes": Combined(AVERAGE_PRECISION, _each_label),
-        "roc_auc_macro": Combined(ROC_AUC, _each_label),
+        "map_classes": MeanOverClasses(AVERAGE_PRECISION, _each_label),
+        "roc_auc_macro": MeanOverClasses(ROC_AUC, _each_label),
         "ranking_loss": _loss(labels.ranking_loss),
         "label_ranking_average_precision": _loss(labels.label_ranking_average_precision),
         "coverage_error": _loss(labels.coverage_error),

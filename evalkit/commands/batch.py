@@ -21,7 +21,15 @@ from typing import NamedTuple
 from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.commands import requests
-from evalkit.commands.requests import DONE, FAILED, GATE, REFUSED, Outcome, Refused, ReportJob
+from evalkit.commands.requests import (
+    DONE,
+    FAILED,
+    GATE,
+    REFUSED,
+    Outcome,
+    ReportJob,
+    RequestRefused,
+)
 from evalkit.machine import folders, kernels, terminal
 
 WORST = (FAILED, REFUSED, GATE, DONE)  # of several statuses the first that occurs
@@ -64,8 +72,8 @@ def plan(options: Namespace, settings: requests.SettingsFile) -> list[Planned]:
     """All reports that the options request, each checked before the first kernel starts. The
     options have several notebooks, or `each`, a pattern of files with a report for each file.
 
-    Raises Refused for what concerns all of them: a missing notebook, a pattern without a file, one
-    name for two reports.
+    Raises RequestRefused for what concerns all of them: a missing notebook, a pattern without a
+    file, one name for two reports.
     """
     paths = [requests.find(notebook, options.folder_of_notebooks) for notebook in options.notebook]
     inputs = None if options.each is None else input_files(options.each)
@@ -73,10 +81,10 @@ def plan(options: Namespace, settings: requests.SettingsFile) -> list[Planned]:
     names = Counter(request.name for request in all_requests)
     ((name, count),) = names.most_common(1)
     if count > 1:
-        raise Refused(f"two reports would have the name {name!r}")
+        raise RequestRefused(f"two reports would have the name {name!r}")
     # refused even if a pattern matches a single file, as it may match any number
     if options.name is not None:
-        raise Refused(f"--name names one report, got {len(all_requests)}")
+        raise RequestRefused(f"--name names one report, got {len(all_requests)}")
     return [planned(request, options, settings) for request in all_requests]
 
 
@@ -94,15 +102,17 @@ def planned(request: Request, options: Namespace, settings: requests.SettingsFil
     """A checked report, or the reason why it is rejected."""
     name, notebook, parameters = request
     try:
-        return Planned(name, requests.job(notebook, options, settings, name, parameters))
-    except Refused as error:
+        return Planned(
+            name, requests.checked_report_job(notebook, options, settings, name, parameters)
+        )
+    except RequestRefused as error:
         return Planned(name, None, str(error))
 
 
 def input_files(pattern: str) -> InputFiles:
     """The files of a pattern, in order; `log=PATTERN` names the parameter, otherwise it is `preds`.
 
-    Raises Refused for a pattern that matches nothing.
+    Raises RequestRefused for a pattern that matches nothing.
     """
     parameter = "preds"
     named = re.fullmatch(r"([a-z_]+)=(.+)", pattern)
@@ -110,7 +120,7 @@ def input_files(pattern: str) -> InputFiles:
         parameter, pattern = named.groups()
     matched = tuple(sorted(glob.glob(pattern, recursive=True)))
     if not matched:
-        raise Refused(f"--each: no file matches {pattern!r}")
+        raise RequestRefused(f"--each: no file matches {pattern!r}")
     return InputFiles(parameter, matched)
 
 
@@ -182,7 +192,7 @@ def _make(job: ReportJob) -> Outcome:
     with folders.scratch_folder() as run_folder:
         try:
             return requests.make(job, run_folder)
-        except Refused as error:
+        except RequestRefused as error:
             return Outcome(REFUSED, messages=(str(error),))
         finally:
             # a report without figures has not imported it
@@ -203,7 +213,7 @@ def _print_outcome(name: str, outcome: Outcome) -> None:
     if outcome.page and outcome.status != FAILED:
         terminal.show(outcome.page)
     for message in outcome.messages:
-        requests.say(f"{name}: {message}", outcome.status)
+        requests.print_message(f"{name}: {message}", outcome.status)
 
 
 # The table at the end -----------------------------------------------------------------------------
@@ -291,15 +301,16 @@ def _with_columns(row: Record, names: Sequence[str]) -> dict[str, object]:
 
 
 def write(rows: Sequence[Record], folder: Path) -> None:
-    """Write the rows of all reports, see `records`, to each.csv and each.json in a folder."""
+    """Write the rows of all reports, see `frames_as_records`, to each.csv and each.json in a
+    folder."""
     import pandas as pd
 
-    from evalkit.drawing.spreadsheets import spreadsheet
+    from evalkit.drawing.spreadsheets import escape_formulas
 
     frame = pd.DataFrame(rows)
     order = [*COMPARISON_COLUMNS, "system", "value", "message"]
     frame = frame[[name for name in order if name in frame]]  # reports differ in their columns
-    spreadsheet(frame).to_csv(folder / "each.csv", index=False)
+    escape_formulas(frame).to_csv(folder / "each.csv", index=False)
     frame.to_json(
         folder / "each.json", orient="records", indent=1, double_precision=15, force_ascii=False
     )
@@ -345,9 +356,9 @@ def _comparison(row: Record) -> str:
     low, high = numbers.limits_from_json(row["low"], row["high"])
     difference = "undefined"
     if row["difference"] is not None and math.isnan(low):
-        difference = f"{numbers.signed(row['difference'])} no interval"
+        difference = f"{numbers.signed_number(row['difference'])} no interval"
     elif row["difference"] is not None:
-        difference = numbers.estimate(row["difference"], low, high, numbers.signed)
+        difference = numbers.estimate(row["difference"], low, high, numbers.signed_number)
     return f"{row['verdict']}: {row['first']} − {row['second']} on {row['metric']} {difference}"
 
 
@@ -375,8 +386,8 @@ def main(options: Namespace) -> int:
 
         try:
             index.write(options.folder)
-        except Refused as error:
-            requests.say(str(error), REFUSED)
+        except RequestRefused as error:
+            requests.print_message(str(error), REFUSED)
     terminal.show(f"\n{table(planned, outcomes)}", sys.stderr)
     return status(outcomes)
 
@@ -413,18 +424,18 @@ def diff(options: Namespace) -> int:
 
 def diffs(options: Namespace) -> list[Planned]:
     """All diffs that are asked for: one of two or more reports, the oldest first; or if the last
-    two paths are folders, one for each report that both have. Raises Refused for fewer than two
-    paths, and for folders that share no report.
+    two paths are folders, one for each report that both have. Raises RequestRefused for fewer than
+    two paths, and for folders that share no report.
     """
     reports = [Path(path) for path in options.reports]
     if len(reports) < 2:
-        raise Refused("diff needs two reports, OLD and NEW, got one")
+        raise RequestRefused("diff needs two reports, OLD and NEW, got one")
     reports_by_name = {"diff": reports}  # by the name of the diff
     old, new = reports[-2:]
     if old.is_dir() and new.is_dir():
         names = report_names_in_both(old, new)
         if options.name is not None and len(names) > 1:
-            raise Refused(f"--name names one report, got {len(names)}")
+            raise RequestRefused(f"--name names one report, got {len(names)}")
         reports_by_name = {}
         for name in names:
             unit_files = [folder / f"{name}{report.UNITS}" for folder in reports]
@@ -453,14 +464,14 @@ def diff_parameters(reports: Sequence[Path]) -> dict[str, str]:
 
 def report_names_in_both(old: Path, new: Path) -> list[str]:
     """The names of the reports that both folders have, sorted; a note on stderr names those that
-    only one has. Raises Refused if they have none in common.
+    only one has. Raises RequestRefused if they have none in common.
     """
     old_names = _report_names(old)
     new_names = _report_names(new)
     in_both = sorted(old_names & new_names)
     in_one = ", ".join(sorted(old_names ^ new_names))
     if not in_both:
-        raise Refused(
+        raise RequestRefused(
             f"{old} and {new} must share a report with units (NAME{report.UNITS}); they have "
             f"{in_one or 'none'}"
         )

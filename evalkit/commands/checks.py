@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalkit.commands import requests
 from evalkit.machine import folders, processors, terminal
 from evalkit.machine.bundled_files import bundled_notebooks
-from evalkit.numbers import counted
+from evalkit.numbers import count_with_noun
 
 if TYPE_CHECKING:
     from evalkit.reading.tables.parts import InputPart
@@ -126,7 +126,7 @@ def _folders() -> Iterator[CheckLine]:
     the temporary folder has room for tables that do not fit into memory; and where the bundled
     notebooks are.
     """
-    folder = folders.nearest(Path("reports"))  # the nearest parent that exists
+    folder = folders.nearest_existing_folder(Path("reports"))  # the nearest parent that exists
     can_write = os.access(folder, os.W_OK)
     yield CheckLine(_status(can_write), "folder of reports", str(folder.resolve()))
     temporary_folder = Path(tempfile.gettempdir())
@@ -151,8 +151,9 @@ def _machine() -> Iterator[CheckLine]:
         OK, "memory and processors", f"{memory / 1e9:.1f} GB, {os.cpu_count()} processors"
     )
     if processors.this_process_sorts_slowly():
+        setting = f"{processors.DISABLED_FEATURES_VARIABLE}=X86_V4"
         advice = (
-            f"slow on this processor; before Python starts, set {processors.SWITCH}=X86_V4 "
+            f"slow on this processor; before Python starts, set {setting} "
             f"(reports do so themselves)"
         )
         yield CheckLine(OPTIONAL, "numpy's sort", advice)
@@ -188,7 +189,9 @@ def inspect(options: Namespace) -> int:
     if options.report:
         name = requests.ALIASES.get(options.report, options.report)
         if name not in REPORTS:
-            raise requests.Refused(f"--report must be one of {', '.join(REPORTS)}, got {name!r}")
+            raise requests.RequestRefused(
+                f"--report must be one of {', '.join(REPORTS)}, got {name!r}"
+            )
         names = [name]
     with requests.input_errors_refused():
         readings = _readings(options, names)
@@ -204,7 +207,9 @@ def inspect(options: Namespace) -> int:
             terminal.show_line(line)
         for reading in readings:
             if not reading.inspection:
-                terminal.show(requests.in_lines(f"{reading.report}: refused: {reading.refusal}"))
+                terminal.show(
+                    requests.message_in_lines(f"{reading.report}: refused: {reading.refusal}")
+                )
     return requests.DONE if is_read else requests.REFUSED
 
 
@@ -248,9 +253,9 @@ def _size(table: "InputPart") -> str:
     from evalkit.reading.tables.parts import HEAD
 
     if table.known_rows is not None:
-        return counted(table.known_rows, "row")
+        return count_with_noun(table.known_rows, "row")
     cells_of_a_column = next(iter(table.head.values()), ())
     rows_of_head = len(cells_of_a_column)
     if 0 < rows_of_head < HEAD:  # the head, of at most HEAD rows, is then the whole table
-        return counted(rows_of_head, "row")
-    return f"about {counted(table.rows, 'row')}"
+        return count_with_noun(rows_of_head, "row")
+    return f"about {count_with_noun(table.rows, 'row')}"

@@ -73,7 +73,7 @@ def _number(text: str) -> tuple[float, float]:
         exponent = number.as_tuple().exponent
         if isinstance(exponent, int):  # a text for what is no number, such as infinity
             return float(number), ENLARGED * 10.0**exponent
-    raise requests.Refused(f"--theirs must be a number such as 0.81, got {text!r}")
+    raise requests.RequestRefused(f"--theirs must be a number such as 0.81, got {text!r}")
 
 
 def _reports(name: str) -> set[str]:
@@ -84,7 +84,7 @@ def _reports(name: str) -> set[str]:
     # by the kind of input that metrics take, the report that reads it
     for structure, report in CONVENTIONS["structures"].items():
         with suppress(ParameterError):  # this kind has the metric, but not with this cut-off
-            if lookup.meanings(name, structure):
+            if lookup.possible_metrics(name, structure):
                 reports.add(report)
     return reports
 
@@ -94,9 +94,9 @@ def _estimates_by_convention(study: Any, name: str) -> Iterator[pd.DataFrame]:
     convention: every meaning of the name, metrics that people take for it, each with the usual
     cut-offs; then the meanings with one parameter of the study changed.
     """
-    structure = study.primary.metric.structure
+    structure = study.primary_metric.metric.structure
     # a metric without names in the catalogue, an own one or a negated one, has one meaning
-    meanings = lookup.meanings(name, structure) or (lookup.find_metric(name, structure),)
+    meanings = lookup.possible_metrics(name, structure) or (lookup.find_metric(name, structure),)
     labels = [chosen.label for chosen in meanings]
     names_of_meanings = {chosen.metric.name for chosen in meanings}
     metric_names = [chosen.metric.name for chosen in meanings]

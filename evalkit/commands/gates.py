@@ -37,18 +37,18 @@ def main(options: Namespace) -> int:
         if stated_policy is None:
             command = shlex.join(["evalkit", "check", str(options.report), A_FINDING])
             raise InputError(f"no policy: name a policy file (.toml) or a rule: {command}")
-        contents = of_report(options.report)
+        contents = read_report_contents(options.report)
         judged = policy.judge(stated_policy, contents.studies, lambda: contents.findings)
     terminal.show(markdown(judged, options.report))
     for warning in judged.warnings:
-        requests.say(f"warning: {warning}", requests.DONE)
+        requests.print_message(f"warning: {warning}", requests.DONE)
     if options.json is not None:
         _write(options.json, f"{report.lines(report.plain(judged.record()))}\n")
     if options.junit is not None:
         _write(options.junit, junit(judged, options.report))
     if judged.passed:
         return requests.DONE
-    return requests.say(judged.message, requests.GATE)
+    return requests.print_message(judged.message, requests.GATE)
 
 
 def _plan(options: Namespace) -> int:
@@ -62,7 +62,7 @@ def _plan(options: Namespace) -> int:
         if options.report is None:
             statements = planned_rules.planned(policy_planned)
         else:
-            contents = of_report(options.report)
+            contents = read_report_contents(options.report)
             plan = policy_planned.plan
             # None: as many units as the report has
             planned_units = plan.units if plan else None
@@ -85,7 +85,7 @@ class ReportContents(NamedTuple):
     findings: list[dict[str, Any]]
 
 
-def of_report(path: Path) -> ReportContents:
+def read_report_contents(path: Path) -> ReportContents:
     """The studies and the findings of a report, read from its JSON and its file of units. path: of
     any of its files, or of a folder with one report.
 
@@ -109,12 +109,12 @@ def of_report(path: Path) -> ReportContents:
     if results["report"] == "diff":  # it has no units of its own
         return ReportContents([_study_of_diff(file, results)], findings)
     units_file = unit_files.read([diff.located(file)]).files[0]
-    if units_file.about.get("inputs") != results["inputs"]:
+    if units_file.file_metadata.get("inputs") != results["inputs"]:
         raise InputError(
             f"{units_file.path}: must be the units of {file.name}, got those of other inputs"
         )
     studies: list[study.Study] = []
-    for table in units_file.about["unit"]:  # the noun of a unit, by the name of the table
+    for table in units_file.file_metadata["unit"]:  # the noun of a unit, by the name of the table
         studies.append(unit_files.Recomputed.from_results(units_file, results, table))
     return ReportContents(studies, findings)
 
@@ -142,7 +142,7 @@ def _compared_units(file: Path, stated_path: str, source: Record) -> Path:
     for folder in (Path(), *file.resolve().parents):
         with suppress(InputError):  # no file of units there
             units_path = diff.located(folder / Path(stated_path).expanduser())
-            found = Source(stated_path, rows=0, path=units_path, stamp=stamp(units_path))
+            found = Source(stated_path, rows=0, path=units_path, size_and_time=stamp(units_path))
             if found.sha256 == source["sha256"]:
                 return units_path
     raise InputError(
@@ -152,21 +152,21 @@ def _compared_units(file: Path, stated_path: str, source: Record) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a text to a file. Raises Refused if that is impossible."""
+    """Write a text to a file. Raises RequestRefused if that is impossible."""
     try:
         path.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise requests.Refused(f"cannot write {path}: {error.strerror}") from None
+        raise requests.RequestRefused(f"cannot write {path}: {error.strerror}") from None
 
 
-def markdown(judged: policy.Judged, report_path: Path) -> str:
+def markdown(judged: policy.JudgedPolicy, report_path: Path) -> str:
     """The result and the statements of the rules, as a CI service shows them."""
     words = judged.message or f"{judged.words}: kept"
     heading = markdown_line(f"{report.name_with_folder(report_path)}: {words}")
     return f"## {heading}\n\n{first_screen.rules(judged).to_markdown()}"
 
 
-def junit(judged: policy.Judged, report_path: Path) -> str:
+def junit(judged: policy.JudgedPolicy, report_path: Path) -> str:
     """The rules as a test suite in JUnit's XML, a test case for each rule. A rule that does not
     count as kept is a failure; one that counts as kept although the data cannot tell, as its policy
     allows, is skipped. https://github.com/testmoapp/junitxml
@@ -181,7 +181,7 @@ def junit(judged: policy.Judged, report_path: Path) -> str:
             outcome = ElementTree.SubElement(case, "skipped", message=result)
         else:
             continue
-        outcome.text = "\n".join(map(first_screen.statement, rows.to_dict("records")))
+        outcome.text = "\n".join(map(first_screen.statement_line, rows.to_dict("records")))
     suite.set("failures", str(len(suite.findall("*/failure"))))
     suite.set("skipped", str(len(suite.findall("*/skipped"))))
     suite.set("tests", str(len(suite)))

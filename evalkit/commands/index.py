@@ -17,16 +17,16 @@ import pandas as pd
 from evalkit import numbers, report
 from evalkit.arrays import Record
 from evalkit.commands import batch
-from evalkit.commands.requests import DONE, Refused
+from evalkit.commands.requests import DONE, RequestRefused
 from evalkit.drawing import strips, tables
-from evalkit.drawing.cells import Cell, escape, number_cell, with_interval
-from evalkit.drawing.columns import by_row, named
+from evalkit.drawing.cells import Cell, escape, interval_cell, number_cell
+from evalkit.drawing.columns import column_by_row, named
 from evalkit.drawing.paragraphs import heading
 from evalkit.drawing.pieces import Html, stack
 from evalkit.findings.kinds import Severity
 from evalkit.machine import terminal
 from evalkit.pages import as_json
-from evalkit.studies.study import framed
+from evalkit.studies.study import as_data_frame
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -40,14 +40,17 @@ ENDS = ["value", "low", "high"]
 DATES = ["ISO8601", "%Y-%m-%d", "%d.%m.%Y"]  # how a date may be written; 1/11/2026 has two meanings
 DATES += ["%B %Y", "%d %B %Y", "%B %d, %Y", "%b %Y", "%d %b %Y", "%b %d, %Y"]
 # reports of one kind and metric, whose values over time are one series
-SERIES = ["report", "metric"]
+SERIES_COLUMNS = ["report", "metric"]
 
 
 def main(options: Namespace) -> int:
-    """Write the index of a folder and print where it is. Raises Refused where no report is."""
+    """Write the index of a folder and print where it is. Raises RequestRefused where no report
+    is."""
     path = write(options.folder)
     if path is None:
-        raise Refused(f"{options.folder}: must have the results of reports (NAME.json), got none")
+        raise RequestRefused(
+            f"{options.folder}: must have the results of reports (NAME.json), got none"
+        )
     terminal.show(path)
     return DONE
 
@@ -56,7 +59,7 @@ def write(folder: Path) -> Path | None:
     """Write the page of all reports in a folder and below, and return its path; without a report
     write nothing and return None.
 
-    Raises Refused where a page that evalkit did not write has its name.
+    Raises RequestRefused where a page that evalkit did not write has its name.
     """
     reports = read(folder)
     if reports.empty:
@@ -65,7 +68,7 @@ def write(folder: Path) -> Path | None:
     if index_page.is_file():
         old_html = index_page.read_text(encoding="utf-8", errors="replace")
         if GENERATOR not in old_html:
-            raise Refused(
+            raise RequestRefused(
                 f"{index_page}: is not a page of evalkit, so it is not replaced; rename it, then "
                 f"run evalkit index"
             )
@@ -84,10 +87,12 @@ def ordered_by_date(frame: pd.DataFrame) -> pd.DataFrame:
     # a column for each form; the first that fits the row fills those before it
     first_fitting = pd.concat(by_form, axis=1).bfill(axis=1).iloc[:, 0]
     frame = frame.astype(dict.fromkeys(ENDS, float)).assign(when=first_fitting)
-    return frame.sort_values([*SERIES, "when", "place"], na_position="first", ignore_index=True)
+    return frame.sort_values(
+        [*SERIES_COLUMNS, "when", "place"], na_position="first", ignore_index=True
+    )
 
 
-@framed
+@as_data_frame
 def read(folder: Path) -> Iterator[dict[str, Any]]:
     """A row for each report of a folder, or table of one; other JSON is passed over."""
     for path in sorted(folder.rglob("*.json")):
@@ -160,7 +165,7 @@ def _series(frame: pd.DataFrame) -> "DataFrameGroupBy[tuple[str, str]]":
     """The reports of each kind and metric in the order of their dates; a diff is about two reports,
     and in none.
     """
-    return frame[frame["report"] != "diff"].groupby(SERIES)
+    return frame[frame["report"] != "diff"].groupby(SERIES_COLUMNS)
 
 
 def _cell(piece: Html) -> "NotebookNode":
@@ -183,9 +188,9 @@ def listing(frame: pd.DataFrame) -> Html:
     reports_in_pairs = zip(frame["earlier"], frame["stored"], strict=True)
     frame["diff"] = [diff_pages.get(pair, "") for pair in reports_in_pairs]
     frame["first"] = frame["system"] + ": " + frame["metric"]
-    columns = {"report": by_row(_link), "data of": by_row(_date)}
+    columns = {"report": column_by_row(_link), "data of": column_by_row(_date)}
     columns |= named("verdict w | first number=first w")
-    columns |= {"value": by_row(_value), "change": by_row(_change)}
+    columns |= {"value": column_by_row(_value), "change": column_by_row(_change)}
     columns |= named("gate w | findings w")
     records = frame.sort_values("when", ascending=False, kind="stable").to_dict("records")
     cells_by_column = [column(records) for column in columns.values()]
@@ -205,17 +210,17 @@ def _date(row: Record) -> Cell:
 
 def _link(row: Record) -> Cell:
     """The name of a report, which leads to its page."""
-    return _to(row["place"], row["name"])
+    return _page_link(row["place"], row["name"])
 
 
-def _to(place: str, text: str) -> Cell:
+def _page_link(place: str, text: str) -> Cell:
     """Words that lead to the page of a report."""
     return Cell(text, markup=f'<a href="{quote(place)}.html">{escape(text)}</a>')
 
 
 def _value(row: Record) -> Cell:
     """The first estimate of a report, with its interval."""
-    return with_interval(row["value"], row["low"], row["high"])
+    return interval_cell(row["value"], row["low"], row["high"])
 
 
 def _change(row: Record) -> Cell:
@@ -223,8 +228,8 @@ def _change(row: Record) -> Cell:
     if math.isnan(row["change"]):
         return Cell("")
     places = numbers.decimals([row["value"]], [row["low"]], [row["high"]])
-    change = number_cell(row["change"], places, numbers.signed)
-    return _to(row["diff"], change.text) if row["diff"] else change
+    change = number_cell(row["change"], places, numbers.signed_number)
+    return _page_link(row["diff"], change.text) if row["diff"] else change
 
 
 def over_time(metric: str, series: pd.DataFrame) -> Html:
@@ -249,5 +254,7 @@ def over_time(metric: str, series: pd.DataFrame) -> Html:
     )
     undated = int(series["when"].isna().sum())
     if undated:  # they have no place in time and stand first, in the order of their names
-        caption += f"; first, by name, {numbers.counted(undated, 'report')} without a clear date"
+        caption += (
+            f"; first, by name, {numbers.count_with_noun(undated, 'report')} without a clear date"
+        )
     return strips.strip(caption, ["report", "data of", metric], results)

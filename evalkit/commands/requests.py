@@ -30,25 +30,25 @@ if TYPE_CHECKING:
     from evalkit.parameters.reports import Parameters
 
 LARGEST = 10**6  # bytes of a file of settings
-ENTRY = "\n  "  # before each entry of a listing in a message
+ENTRY_PREFIX = "\n  "  # before each entry of a listing in a message
 ALIASES = {"ab": "interleaving", "evals": "significance"}  # what people look for
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The request cannot be carried out; the message is the line to print."""
 
 
 @contextmanager
 def input_errors_refused() -> Iterator[None]:
-    """A context that raises Refused in place of InputError (or ParameterError, a subclass), so that
-    the command prints the message alone, without a traceback.
+    """A context that raises RequestRefused in place of InputError (or ParameterError, a subclass),
+    so that the command prints the message alone, without a traceback.
     """
     from evalkit.arrays import InputError
 
     try:
         yield
     except InputError as error:
-        raise Refused(str(error)) from None
+        raise RequestRefused(str(error)) from None
 
 
 # Notebooks ----------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def input_errors_refused() -> Iterator[None]:
 
 def find(name_or_path: str, folder: Path) -> Path:
     """Return the path of a notebook from its path, or from its name in the folder of evalkit's own
-    notebooks. Raises Refused for an unknown name, with the similar ones.
+    notebooks. Raises RequestRefused for an unknown name, with the similar ones.
     """
     name_or_path = ALIASES.get(name_or_path, name_or_path)
     if name_or_path.endswith(".ipynb") or "/" in name_or_path or os.sep in name_or_path:
@@ -66,12 +66,12 @@ def find(name_or_path: str, folder: Path) -> Path:
         return path
     if not folder.is_dir():
         need = f"{name_or_path!r} must be the path of a notebook (.ipynb)"
-        raise Refused(f"evalkit is installed without its notebooks, so {need}")
+        raise RequestRefused(f"evalkit is installed without its notebooks, so {need}")
     from evalkit.parameters.kinds import did_you_mean
 
     names = sorted(notebook_path.stem for notebook_path in folder.glob("*.ipynb"))
     hint = did_you_mean(name_or_path, names)
-    raise Refused(
+    raise RequestRefused(
         f"no notebook named {name_or_path!r}{hint}; there are: "
         f"{', '.join(names) or 'none'}{advice_to_quote(name_or_path)}"
     )
@@ -88,14 +88,14 @@ def advice_to_quote(name: str) -> str:
 
 
 def load(path: Path) -> NotebookNode:
-    """The notebook in a file. Raises Refused if the file holds none."""
+    """The notebook in a file. Raises RequestRefused if the file holds none."""
     try:
         return report.read(path)
     except OSError as error:
-        raise Refused(f"cannot read {path}: {error.strerror}") from None
+        raise RequestRefused(f"cannot read {path}: {error.strerror}") from None
     # nbformat raises these for text, other JSON and old formats
     except (ValueError, AttributeError, KeyError):
-        raise Refused(f"{path} is not a Jupyter notebook") from None
+        raise RequestRefused(f"{path} is not a Jupyter notebook") from None
 
 
 def blank(notebook: NotebookNode) -> str:
@@ -120,7 +120,7 @@ def declared(notebook: NotebookNode, path: Path) -> dict[str, Parameter]:
     try:
         return cells.declared(tagged[0].source)
     except SyntaxError as error:
-        raise Refused(
+        raise RequestRefused(
             f"{path}: the parameters cell is not Python: {error.msg} (line {error.lineno})"
         ) from None
 
@@ -131,17 +131,21 @@ def listing(path: Path) -> Listing:
     """
     from evalkit.parameters import cells
 
-    report_parameters = report_of(path)
+    report_parameters = bundled_parameters_class(path)
     if report_parameters is not None:
         return cells.Listing(path.stem, report_parameters.options().values())
     return cells.Listing(path.stem, declared(load(path), path).values())
 
 
-def report_of(path: Path) -> type[Parameters] | None:
+def bundled_parameters_class(path: Path) -> type[Parameters] | None:
     """The parameters of a bundled notebook, None for any other."""
-    from evalkit.parameters.reports import NOTEBOOKS
+    from evalkit.parameters.reports import PARAMETERS_BY_NOTEBOOK
 
-    return NOTEBOOKS.get(path.stem) if path.resolve().parent == bundled_notebooks() else None
+    return (
+        PARAMETERS_BY_NOTEBOOK.get(path.stem)
+        if path.resolve().parent == bundled_notebooks()
+        else None
+    )
 
 
 # Parameters ---------------------------------------------------------------------------------------
@@ -166,16 +170,18 @@ def settings(path: Path | None) -> SettingsFile:
     try:
         source = path.read_bytes()
         if len(source) > LARGEST:
-            raise Refused(f"-f: {path} must have at most {LARGEST:,} bytes, got {len(source):,}")
+            raise RequestRefused(
+                f"-f: {path} must have at most {LARGEST:,} bytes, got {len(source):,}"
+            )
         text = source.decode("utf-8")
         is_yaml = path.suffix in (".yaml", ".yml")
         values = _read_yaml(text) if is_yaml else tomllib.loads(text)
     except OSError as error:
-        raise Refused(f"-f: cannot read {path}: {error.strerror}") from None
+        raise RequestRefused(f"-f: cannot read {path}: {error.strerror}") from None
     except RecursionError:
-        raise Refused(f"-f: {path} is nested too deep") from None
+        raise RequestRefused(f"-f: {path} is nested too deep") from None
     except ValueError as error:
-        raise Refused(f"-f: {path} is not a TOML or YAML file: {error}") from None
+        raise RequestRefused(f"-f: {path} is not a TOML or YAML file: {error}") from None
     origin = f"{path.name}, SHA-256 {hashlib.sha256(source).hexdigest()}"
     return SettingsFile({name: _plain(value) for name, value in values.items()}, origin)
 
@@ -217,7 +223,7 @@ def parameters(
     names = [name for name, _ in pairs]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise Refused(f"parameter {repeated[0]!r} is given twice")
+        raise RequestRefused(f"parameter {repeated[0]!r} is given twice")
     values = dict(file.values)
     with input_errors_refused():
         refuse_unknown([*values, *names], known)
@@ -234,13 +240,13 @@ def refuse_values(values: Mapping[str, object], path: Path) -> None:
     """
     from evalkit.parameters.reports import REPORTS
 
-    parameters_class = report_of(path)
+    parameters_class = bundled_parameters_class(path)
     if parameters_class is None:  # not a bundled notebook
         return
     with input_errors_refused():
         parameters = parameters_class.from_raw(values)
     # without a value of the user's the report reads the bundled sample, whose columns are known
-    if parameters.given and path.stem in REPORTS:
+    if parameters.given_values and path.stem in REPORTS:
         from evalkit.studies import inspection
 
         with input_errors_refused():
@@ -250,20 +256,20 @@ def refuse_values(values: Mapping[str, object], path: Path) -> None:
 # Names and folders --------------------------------------------------------------------------------
 
 
-def name_of(option: str | None, default: str) -> str:
-    """The name of the report's files. Raises Refused if no file can have it.
+def report_file_name(option: str | None, default: str) -> str:
+    """The name of the report's files. Raises RequestRefused if no file can have it.
 
     option: the value of `--name`, None if it is not set.
     """
     name = default if option is None else option
     has_separator = any(mark in name for mark in ("/", os.sep, "\n", "\r"))
     if not name.strip() or name.startswith(".") or has_separator:
-        raise Refused(
+        raise RequestRefused(
             f"--name must be a file name without a folder and without a leading dot, got {name!r}"
         )
     size = len(os.fsencode(name))
     if size > report.longest_name():
-        raise Refused(
+        raise RequestRefused(
             f"--name must be at most {report.longest_name()} bytes long, got {size} ({name[:40]}…)"
         )
     return name
@@ -276,16 +282,16 @@ def refuse_folder(folder: Path, notebook_path: Path) -> None:
     try:
         folder.exists()
     except OSError as error:  # such as a name that is too long
-        raise Refused(f"-o {str(folder)[:80]}: {error.strerror}") from None
+        raise RequestRefused(f"-o {str(folder)[:80]}: {error.strerror}") from None
     if folder.resolve() == notebook_path.resolve().parent:
-        raise Refused(
+        raise RequestRefused(
             f"-o {folder} is the notebook's own folder; the report would overwrite the notebook"
         )
-    nearest = folders.nearest(folder)
+    nearest = folders.nearest_existing_folder(folder)
     if not nearest.is_dir():
-        raise Refused(f"-o {folder}: {nearest} is not a folder")
+        raise RequestRefused(f"-o {folder}: {nearest} is not a folder")
     if not os.access(nearest, os.W_OK):
-        raise Refused(f"-o {folder}: {nearest} is not writable")
+        raise RequestRefused(f"-o {folder}: {nearest} is not writable")
 
 
 # exit statuses: GATE of a report whose gate failed
@@ -327,7 +333,7 @@ class Outcome:
     results: Record | None = None
 
 
-def job(
+def checked_report_job(
     path: Path,
     options: Namespace,
     file: SettingsFile,
@@ -338,18 +344,18 @@ def job(
 
     path: of the notebook. file: the settings file, whose parameters those of the options override.
     name: of the report's files; None: that of the notebook. further: parameters beside those of the
-    options, as text. Raises Refused for an invalid notebook, parameter, name or folder.
+    options, as text. Raises RequestRefused for an invalid notebook, parameter, name or folder.
     """
     notebook = load(path)
     pairs = [*options.parameters, *further.items()]
     values = parameters(pairs, file, declared(notebook, path))
     refuse_values(values, path)
     sections = _sections(notebook, values)
-    file_name = name_of(name, path.stem)
+    file_name = report_file_name(name, path.stem)
     refuse_folder(options.folder, path)
     # evalkit runs its own cells in this process; those of a notebook of the user's, as report or as
     # section, need a kernel, as they may show what only a kernel shows
-    has_cells_of_user = report_of(path) is None or any(map(_is_notebook, sections))
+    has_cells_of_user = bundled_parameters_class(path) is None or any(map(_is_notebook, sections))
     bundled = "" if has_cells_of_user else path.stem
     return ReportJob(
         notebook,
@@ -368,8 +374,8 @@ def _is_notebook(section: str) -> bool:
 
 
 def _sections(notebook: NotebookNode, values: Mapping[str, object]) -> list[str]:
-    """The sections that are asked for, none for all. Raises Refused for one that the notebook
-    lacks.
+    """The sections that are asked for, none for all. Raises RequestRefused for one that the
+    notebook lacks.
     """
     if values.get("sections") is None:
         return []
@@ -384,8 +390,8 @@ def _sections(notebook: NotebookNode, values: Mapping[str, object]) -> list[str]
 
 def closest(options: Namespace, names: Sequence[str] = ()) -> str:
     """The name of the report that reads the files of `preds` best, where the user names no report;
-    says so on stderr. Raises Refused if none reads them, or if the user has to choose between
-    columns.
+    says so on stderr. Raises RequestRefused if none reads them, or if the user has to choose
+    between columns.
 
     names: the reports to choose from; empty for all.
     """
@@ -394,7 +400,7 @@ def closest(options: Namespace, names: Sequence[str] = ()) -> str:
 
     files = _files_of_preds(options)
     if not files:
-        raise Refused("name a report, such as classification, or a file: -p preds FILE")
+        raise RequestRefused("name a report, such as classification, or a file: -p preds FILE")
     other_texts = {name: text for name, text in options.parameters if name != "preds"}
     values = parameters(list(other_texts.items()), settings(options.file), parameters_as_texts())
     reports = names or inspection.BY_CLOSENESS
@@ -404,12 +410,12 @@ def closest(options: Namespace, names: Sequence[str] = ()) -> str:
     closest_reading = readings[0]
     if closest_reading.inspection is None:  # it refuses the files, and so do all
         refusals = [f"{reading.report}: {reading.refusal}" for reading in readings]
-        raise Refused(commands.listing(f"no report reads {files[0]}", refusals))
+        raise RequestRefused(commands.listing(f"no report reads {files[0]}", refusals))
     if closest_reading.choice:  # only after a choice between columns that fit equally well
         ways = [reading.command for reading in readings if reading.inspection]
         count = "several ways" if len(ways) > 1 else "one way, if this is meant"
-        raise Refused(commands.listing(f"{files[0]} can be read in {count}", ways))
-    description = in_lines(inspection.described(closest_reading.inspection, files))
+        raise RequestRefused(commands.listing(f"{files[0]} can be read in {count}", ways))
+    description = message_in_lines(inspection.described(closest_reading.inspection, files))
     command = closest_reading.command
     line = f"evalkit: no report was named, this is: {command}  # {description}"
     terminal.show_line(line, sys.stderr)
@@ -418,12 +424,12 @@ def closest(options: Namespace, names: Sequence[str] = ()) -> str:
 
 def _files_of_preds(options: Namespace) -> list[str]:
     """The files that the options name as `preds`, each of which may be a list or a pattern."""
-    from evalkit.parameters.kinds import paths
+    from evalkit.parameters.kinds import split_paths
 
     files = list[str]()
     for name, text in options.parameters:
         if name == "preds":
-            listed = paths(name, text)
+            listed = split_paths(name, text)
             if isinstance(listed, list):
                 files += listed
             else:  # a single file, as it is written
@@ -453,8 +459,8 @@ def silence_loggers() -> None:
 
 def make(job: ReportJob, desk: Path, *, bar: bool = False) -> Outcome:
     """Run the notebook of the job and write the report; if the job asks so, leave a stored report
-    of the same inputs, parameters and versions as it is. Raises Refused if the run rejects its
-    input, and for an unusable folder.
+    of the same inputs, parameters and versions as it is. Raises RequestRefused if the run rejects
+    its input, and for an unusable folder.
 
     desk: a folder for the file of units, until it is copied. bar: shows progress.
     """
@@ -483,11 +489,12 @@ def make(job: ReportJob, desk: Path, *, bar: bool = False) -> Outcome:
 
 
 def finish(run: report.Run, folder: Path, name: str) -> Outcome:
-    """Write the files of a run, also of one that failed, and return how it ended. Raises Refused if
-    the run rejected its input, and for an unusable folder; then nothing is written.
+    """Write the files of a run, also of one that failed, and return how it ended. Raises
+    RequestRefused if the run rejected its input, and for an unusable folder; then nothing is
+    written.
     """
     if run.failure and run.failure.name in report.REFUSALS:
-        raise Refused(run.failure.message)
+        raise RequestRefused(run.failure.message)
     other_data = report.replaced(folder, name, run)  # looked up before the files are replaced
     page = _write(folder, name, report.files(run))[0]
     if run.failure:
@@ -519,17 +526,17 @@ def _write(folder: Path, name: str, contents: Mapping[str, str | Path]) -> list[
     try:
         return report.write(folder, name, contents)
     except OSError as error:
-        raise Refused(f"cannot write to {folder}: {error.strerror}") from None
+        raise RequestRefused(f"cannot write to {folder}: {error.strerror}") from None
 
 
-def say(message: str, status: int) -> int:
+def print_message(message: str, status: int) -> int:
     """Print a message on stderr, each entry of a `listing` in a line of its own, and return the
     status.
     """
-    terminal.show(f"evalkit: {in_lines(message)}", sys.stderr)
+    terminal.show(f"evalkit: {message_in_lines(message)}", sys.stderr)
     return status
 
 
-def in_lines(message: str) -> str:
+def message_in_lines(message: str) -> str:
     """A message in one line, and in a further one each entry of its listing."""
-    return ENTRY.join(" ".join(line.split()) for line in message.split(ENTRY))
+    return ENTRY_PREFIX.join(" ".join(line.split()) for line in message.split(ENTRY_PREFIX))

@@ -16,20 +16,28 @@ from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.catalogue import lookup
 from evalkit.commands import batch, requests
-from evalkit.drawing.cells import Cell, breaking, escape, with_interval
+from evalkit.drawing.cells import Cell, breakable_name, escape, interval_cell
 from evalkit.drawing.markdown import markdown, markdown_line
 from evalkit.drawing.pieces import Html
 from evalkit.drawing.strips import Axis, Point
 from evalkit.drawing.tables import table
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING
 from evalkit.machine import terminal
-from evalkit.numbers import counted, decimals, limits_from_json, number, percent, plural, signed
+from evalkit.numbers import (
+    count_with_noun,
+    decimals,
+    limits_from_json,
+    number,
+    percent,
+    plural,
+    signed_number,
+)
 from evalkit.pages import first_screen
 from evalkit.parameters.policy import CANNOT_TELL, FAIL, PASS
 
 LISTED = 12  # systems, rules and findings; a mail or a comment is no page
 INK = "#1f2328"  # of text
-MUTED = "#59636e"  # of what matters less
+MUTED_COLOUR = "#59636e"  # of what matters less
 LINE = "#d1d9e0"  # between rows
 SOFT = "#f6f8fa"  # behind the heads of columns
 TONES = {"better": "#1a7f37", "pass": "#1a7f37", "worse": "#b3261e", "fail": "#b3261e"}
@@ -331,7 +339,7 @@ def _strip_rows(estimate: Record, headline: Sequence[Record]) -> Iterator[StripR
     value = _number(estimate["value"])
     low = _number(estimate["low"])
     high = _number(estimate["high"])
-    cell = with_interval(value, low, high)
+    cell = interval_cell(value, low, high)
     # a limit that is not known is drawn at the value, as on the page
     drawn_low = value if math.isnan(low) else low
     drawn_high = value if math.isnan(high) else high
@@ -360,7 +368,7 @@ def _difference(comparison: Record) -> str:
     if difference is None:
         return f"– from {comparison['second']}"
     places = None if math.isnan(low) else decimals([difference], [low], [high])
-    return f"{signed(difference, places)} from {comparison['second']}"
+    return f"{signed_number(difference, places)} from {comparison['second']}"
 
 
 def rules(results: Record) -> Html:
@@ -385,7 +393,7 @@ def rules(results: Record) -> Html:
         return Html("")
     heads = ["rule", "result", "decided by", "regression caught"]
     note = f"{CAUGHT} {_unlisted(len(ordered) - LISTED, 'rule')}".rstrip()
-    return table(counted(len(ordered), "rule"), heads, rows, note)
+    return table(count_with_noun(len(ordered), "rule"), heads, rows, note)
 
 
 def _result(rule: Record) -> str:
@@ -448,7 +456,7 @@ def _decided_by(statements: Sequence[Record]) -> str:
         if text:
             texts[text] = None
     if len(texts) > LISTED:
-        return counted(len(texts), "statement")
+        return count_with_noun(len(texts), "statement")
     return ", ".join(texts)
 
 
@@ -550,7 +558,7 @@ def _paragraph(text: str, *, size: int = 14, colour: str = INK) -> str:
 
 def _note(text: str) -> str:
     """The note below a table as a paragraph; "" for no note."""
-    return _paragraph(text, size=12, colour=MUTED) if text else ""
+    return _paragraph(text, size=12, colour=MUTED_COLOUR) if text else ""
 
 
 def _strip(strip: Strip) -> str:
@@ -561,9 +569,9 @@ def _strip(strip: Strip) -> str:
         interval = ""
         if row.point:  # None in a further comparison of the system above
             interval = _axis(axis, row.point, row.tone)
-        cells = [breaking(row.system), f"{escape(row.value.full_text)}{interval}"]
+        cells = [breakable_name(row.system), f"{escape(row.value.full_text)}{interval}"]
         if strip.has_verdicts:
-            cells.append(f"{breaking(row.difference)}<br>{_word(row.verdict)}")
+            cells.append(f"{breakable_name(row.difference)}<br>{_word(row.verdict)}")
         rows.append(cells)
     heads = ["system", strip.metric]
     if strip.has_verdicts:
@@ -574,12 +582,12 @@ def _strip(strip: Strip) -> str:
 def _rule(row: Sequence[str]) -> list[str]:
     """The cells of a rule, with its result in its colour."""
     rule, result, decided_by, caught = row
-    return [breaking(rule), _word(result), breaking(decided_by), breaking(caught)]
+    return [breakable_name(rule), _word(result), breakable_name(decided_by), breakable_name(caught)]
 
 
 def _word(word: str) -> str:
     """A verdict or a result in its colour."""
-    return f'<b style="color:{TONES.get(word, MUTED)}">{escape(word)}</b>' if word else ""
+    return f'<b style="color:{TONES.get(word, MUTED_COLOUR)}">{escape(word)}</b>' if word else ""
 
 
 class Bar(NamedTuple):
@@ -633,7 +641,7 @@ def _bars(axis: Axis, point: Point, colour: str) -> list[Bar]:
 
 def _pixel(axis: Axis, value: float) -> int:
     """Where a value lies on the axis, in pixels from the left."""
-    percent = float(axis.place_of(value).rstrip("%"))
+    percent = float(axis.position_percent(value).rstrip("%"))
     return round(percent / 100 * WIDTH)
 
 
@@ -641,7 +649,8 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table with inline styles. rows: cells of HTML."""
     style = f"{CELL};{FONT};font-size:13px;color:{INK}"
     head = "".join(
-        f'<th style="{style};background:{SOFT};color:{MUTED}">{escape(text)}</th>' for text in heads
+        f'<th style="{style};background:{SOFT};color:{MUTED_COLOUR}">{escape(text)}</th>'
+        for text in heads
     )
     body = ""
     for row in rows:
@@ -671,11 +680,11 @@ def picture(strip: Strip, path: Path) -> None:
             value, low, high = row.point
             rows.append({"name": _encodable(row.system), "value": value, "low": low, "high": high})
     estimates = pd.DataFrame(rows, columns=["name", "value", "low", "high"])
-    figure = figures.picture(
+    figure = figures.figure_drawn_by(
         plots.intervals,
         estimates,
         caption=metric,
-        height=figures.tall(len(estimates), each=0.35),
+        height=figures.figure_height(len(estimates), each=0.35),
         width=PICTURE_WIDTH,
         label=metric,
         zero=False,  # 0 is not a reference for values

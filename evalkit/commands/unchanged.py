@@ -7,8 +7,8 @@ from evalkit import report
 from evalkit.arrays import InputError, Record
 from evalkit.commands import batch
 from evalkit.commands.requests import ReportJob
-from evalkit.limits import USUAL
-from evalkit.parameters.reports import NOTEBOOKS, Parameters
+from evalkit.limits import USUAL_LIMITS
+from evalkit.parameters.reports import PARAMETERS_BY_NOTEBOOK, Parameters
 from evalkit.reading.tables import sources
 from evalkit.studies import provenance, units
 
@@ -56,10 +56,10 @@ def _would_be_same(stored: Record, job: ReportJob) -> bool:
     for ending in _certain_endings(stored):
         if not (job.folder / f"{job.name}{ending}").exists():
             return False
-    parameters = NOTEBOOKS[job.bundled].from_raw(job.parameters)
-    if provenance.holds_data(parameters.given):
+    parameters = PARAMETERS_BY_NOTEBOOK[job.bundled].from_raw(job.parameters)
+    if provenance.holds_data(parameters.given_values):
         return False
-    printable = provenance.printable(parameters.given)
+    printable = provenance.printable(parameters.given_values)
     as_stored = json.loads(json.dumps(printable))  # through JSON, where a tuple becomes a list
     if stored["parameters"] != as_stored:
         return False
@@ -98,7 +98,8 @@ def _input_files(parameters: Parameters) -> set[InputFile]:
     header = getattr(parameters, "header", None)  # only some reports have this parameter
     files = set()
     for table in parameters.tables:
-        for part in sources.parts(table, header, USUAL.reading):  # a table may have several files
+        # a table may have several files
+        for part in sources.parts(table, header, USUAL_LIMITS.reading):
             rows = 0  # are stated beside the SHA-256, which does not need them
             files.add(InputFile(part.name, part.fingerprint(rows).sha256))
     if not files or any(not file.sha256 for file in files):

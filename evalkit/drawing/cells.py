@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalkit.machine.terminal import escaped
+from evalkit.machine.terminal import escape_control_character
 from evalkit.numbers import END, Show, decimals, interval, number, p_value, printed
 
 # what HTML does not allow, and what turns the direction of the text that follows
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-BREAKS = re.compile(r"[\r\n\t]+")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+LINE_BREAKS = re.compile(r"[\r\n\t]+")
 NUMBER = r"[+−]?(?:\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|∞)|–"
 
 
@@ -23,7 +23,7 @@ def escape(text: object) -> str:
     >>> print(escape("<b>\x07"))
     &lt;b&gt;\x07
     """
-    return html.escape(CONTROL.sub(escaped, str(text)), quote=True)
+    return html.escape(CONTROL_CHARACTERS.sub(escape_control_character, str(text)), quote=True)
 
 
 def link(text: str, place: str) -> str:
@@ -39,7 +39,7 @@ class Cell:
     lines. numbers: the printed number, or the number and its limits; empty for words. markup: the
     text as HTML, if it is more than the escaped text, such as a link. kind: classes of HTML, such
     as lead (the best value), muted, text (words, left-aligned), one (on one line). tag: an element
-    around all. mark: letters of the systems from which a printed table says it differs
+    around all. differs_from: letters of the systems from which a printed table says it differs
     significantly. group: for the head of a row, a heading above all rows that have the same.
     """
 
@@ -51,7 +51,7 @@ class Cell:
     markup: str = ""
     kind: str = ""
     tag: str = ""
-    mark: str = ""
+    differs_from: str = ""
     group: str = ""
 
     @property
@@ -72,7 +72,7 @@ class Cell:
     def further_text(self) -> str:
         """The interval and the texts beside and below, on one line."""
         texts = [self.limits, self.beside, *self.below]
-        return BREAKS.sub(" ", " ".join(filter(None, texts)))
+        return LINE_BREAKS.sub(" ", " ".join(filter(None, texts)))
 
     @property
     def full_text(self) -> str:
@@ -81,7 +81,7 @@ class Cell:
         >>> Cell("0.79", "[0.75, 0.81]", below=("n = 7",)).full_text
         '0.79 [0.75, 0.81] n = 7'
         """
-        return f"{BREAKS.sub(' ', self.text.strip())} {self.further_text}".strip()
+        return f"{LINE_BREAKS.sub(' ', self.text.strip())} {self.further_text}".strip()
 
 
 def as_cell(content: Cell | str) -> Cell:
@@ -124,7 +124,7 @@ class Table:
         return lines
 
     @property
-    def widths(self) -> list[int]:
+    def column_widths(self) -> list[int]:
         """The characters of the longest text of each column."""
         columns = zip(*self.lines, strict=True)
         return [max(map(len, texts)) for texts in columns]
@@ -132,7 +132,7 @@ class Table:
     @property
     def text(self) -> str:
         """The table for a terminal: the caption, and the columns, as wide as their longest cell."""
-        widths = self.widths
+        widths = self.column_widths
         padded = [self.caption]
         for line in self.lines:
             cells = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
@@ -143,7 +143,7 @@ class Table:
 NAME = re.compile(r"(_)(?=\w)")  # where the printed head of a narrow column may break
 
 
-def with_interval(
+def interval_cell(
     value: float, low: float, high: float, show: Show = number, places: int | None = None
 ) -> Cell:
     """The cell of a number and its interval. show: writes a number. places: the decimals; None: as
@@ -203,11 +203,11 @@ def metric_head(title: str, name: str, sign: str = "", place: str = "") -> Cell:
     markup = link(title, place) if place else escape(title)
     markup += sign
     if title.casefold() != name.casefold():
-        markup += f'<br><span class="muted">{breaking(name)}</span>'
+        markup += f'<br><span class="muted">{breakable_name(name)}</span>'
     return Cell(f"{name}{sign}", markup=markup)
 
 
-def breaking(name: str) -> str:
+def breakable_name(name: str) -> str:
     """A name in HTML, where a line may end behind an underscore."""
     return NAME.sub(r"\1<wbr>", escape(name))
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from evalkit.arrays import Record
-from evalkit.drawing.cells import Cell, minus, number_cell, p_cell, with_interval
-from evalkit.numbers import Show, decimals, number, signed, thousands
+from evalkit.drawing.cells import Cell, interval_cell, minus, number_cell, p_cell
+from evalkit.numbers import Show, decimals, number, signed_number, thousands
 
 Rows = Sequence[Record]  # of a frame, each by column
 Column = Callable[[Rows], Sequence[Cell | str]]  # from all rows to the cells of a column
 Columns = Mapping[str, Column] | str  # by the head of each; or in one text, see `named`
-Numbers = Callable[[Rows], list[Cell]]  # a column of numbers
+NumberColumn = Callable[[Rows], list[Cell]]  # a column of numbers
 
 
-def by_row(make: Callable[[Record], Cell | str]) -> Column:
+def column_by_row(make: Callable[[Record], Cell | str]) -> Column:
     """A column whose cells are made row by row: `make` returns the cell of a row."""
     return partial(_cells_of_rows, make)
 
@@ -25,7 +25,7 @@ def _cells_of_rows(make: Callable[[Record], Cell | str], rows: Rows) -> list[Cel
 
 def text(name: str, show: Callable[..., str] = str) -> Column:
     """A column of texts, from the column `name` of the frame. show: writes a value."""
-    return by_row(lambda row: show(row[name]))
+    return column_by_row(lambda row: show(row[name]))
 
 
 def count(name: str, show: Callable[..., str] = thousands) -> Column:
@@ -36,12 +36,12 @@ def count(name: str, show: Callable[..., str] = thousands) -> Column:
         n = row[name]
         return Cell(show(n), numbers=(n,))
 
-    return by_row(count_cell)
+    return column_by_row(count_cell)
 
 
 def p_column(name: str) -> Column:
     """A column of p-values."""
-    return by_row(lambda row: p_cell(row[name]))
+    return column_by_row(lambda row: p_cell(row[name]))
 
 
 def words(name: str) -> Column:
@@ -51,16 +51,16 @@ def words(name: str) -> Column:
         """The cell of the words in a row."""
         return Cell(str(row[name]), kind="text")
 
-    return by_row(cell_of_words)
+    return column_by_row(cell_of_words)
 
 
-@by_row
+@column_by_row
 def pair(row: Record) -> Cell:
     """The heads of rows that compare two systems: "first − second"."""
     return minus(row["first"], row["second"])
 
 
-def value(name: str, show: Show = number) -> Numbers:
+def value(name: str, show: Show = number) -> NumberColumn:
     """A column of numbers, all with the same decimals. show: writes a number."""
     return partial(_number_cells, name=name, show=show)
 
@@ -71,7 +71,7 @@ def _number_cells(rows: Rows, name: str, show: Show) -> list[Cell]:
     return [number_cell(row[name], places, show) for row in rows]
 
 
-def limits(name: str, low: str = "low", high: str = "high", show: Show = number) -> Numbers:
+def limits(name: str, low: str = "low", high: str = "high", show: Show = number) -> NumberColumn:
     """A column of numbers with their intervals, all with the same decimals.
 
     name, low, high: columns of the frame. show: writes a number.
@@ -83,10 +83,10 @@ def _interval_cells(rows: Rows, name: str, low: str, high: str, show: Show) -> l
     """The cells of the numbers in column `name` with their limits."""
     values = [row[name] for row in rows]
     places = decimals(values, [row[low] for row in rows], [row[high] for row in rows])
-    return [with_interval(row[name], row[low], row[high], show, places) for row in rows]
+    return [interval_cell(row[name], row[low], row[high], show, places) for row in rows]
 
 
-def prefixed_limits(name: str, show: Show = number) -> Numbers:
+def prefixed_interval_column(name: str, show: Show = number) -> NumberColumn:
     """A column of numbers with their intervals, which the frame has as NAME_low and NAME_high."""
     return limits(name, f"{name}_low", f"{name}_high", show)
 
@@ -95,10 +95,10 @@ KINDS: dict[str, Callable[[str], Column]] = {
     "": text,
     "w": words,
     "#": value,
-    "±": partial(value, show=signed),
+    "±": partial(value, show=signed_number),
     "[]": limits,
-    "±[]": partial(limits, show=signed),
-    "[_]": prefixed_limits,
+    "±[]": partial(limits, show=signed_number),
+    "[_]": prefixed_interval_column,
     "n": count,
     "i": partial(count, show=str),
     "p": p_column,

@@ -14,22 +14,22 @@ import numpy.typing as npt
 import pandas as pd
 
 from evalkit.drawing import figures as marks, plots
-from evalkit.drawing.figures import AxesArray, Style, characters
+from evalkit.drawing.figures import AxesArray, Style, characters_per_line
 from evalkit.drawing.plots import (
     COLOURS,
-    DARK,
+    DARK_GREY,
     GREY,
-    GRID,
+    GRID_LINE_STYLE,
     MARKERS,
-    ZERO_LINE,
+    ZERO_LINE_STYLE,
+    add_legend,
     estimate_texts,
-    legend,
     note,
     panel_title,
     rows_downwards,
     shorten,
 )
-from evalkit.numbers import decimals, number, signed
+from evalkit.numbers import decimals, number, signed_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +43,8 @@ REFERENCE: Style = {"color": GREY, "linewidth": 0.9, "linestyle": ":"}
 YLABEL = 42  # characters that fit beside a panel
 Step = Literal["pre", "post"]
 STEPS = "steps-pre"  # a value holds back to the point before it
-FROM_ABOVE = "steps-post"  # the same of points that run from right to left
-STEP_OF_LINES: dict[str, Step] = {STEPS: "pre", FROM_ABOVE: "post"}
+STEPS_FROM_RIGHT = "steps-post"  # the same of points that run from right to left
+STEP_OF_LINES: dict[str, Step] = {STEPS: "pre", STEPS_FROM_RIGHT: "post"}
 INK = "#000"  # of the counts in a confusion table
 # the end of the shades of a confusion table: shares, at most 1, stay so pale that the ink is read
 # on them, in the dark too
@@ -65,8 +65,8 @@ class Panel:
     points and others. reference: the ends of a dotted line, as (x0, x1), (y0, y1). steps: how the
     points of a line are joined, a `drawstyle` of matplotlib. legend_texts: a text behind the name
     of each system in a legend of the panel's own; empty for the legend below the last panel.
-    caption: of a figure of this panel alone. faint: the systems whose lines are thin and grey, and
-    not in the legend.
+    caption: of a figure of this panel alone. faint_systems: the systems whose lines are thin and
+    grey, and not in the legend.
     """
 
     lines: pd.DataFrame
@@ -80,7 +80,7 @@ class Panel:
     circles: pd.DataFrame | None = None
     legend_texts: Mapping[str, str] = field(default_factory=dict)
     caption: str = ""
-    faint: Collection[str] = ()
+    faint_systems: Collection[str] = ()
 
     @property
     def band_steps(self) -> Step | None:
@@ -92,14 +92,14 @@ class Panel:
         return None
 
 
-def look(i: int) -> Style:
+def line_style(i: int) -> Style:
     """Colour and dashes of the i-th system, as options of `ax.plot`: told apart also without
     colour, and where a colour comes again.
 
-    >>> look(0)["linestyle"], look(6)["linestyle"]
+    >>> line_style(0)["linestyle"], line_style(6)["linestyle"]
     ('-', '--')
     """
-    return {"color": plots.colour(i), "linestyle": plots.DASHES[i % len(plots.DASHES)]}
+    return {"color": plots.system_colour(i), "linestyle": plots.DASHES[i % len(plots.DASHES)]}
 
 
 def panels(frames: Sequence[Panel], axes: AxesArray) -> AxesArray:
@@ -112,7 +112,7 @@ def panels(frames: Sequence[Panel], axes: AxesArray) -> AxesArray:
         line_of_system = _panel(panel, ax, systems)
         is_last = panel is frames[-1]
         if panel.legend_texts or (is_last and len(systems) > 1):
-            legend(ax, line_of_system, panel.legend_texts)
+            add_legend(ax, line_of_system, panel.legend_texts)
     return axes
 
 
@@ -125,8 +125,8 @@ def _panel(panel: Panel, ax: Axes, systems: list[str]) -> dict[str, Line2D]:
     """
     lines = {}
     for name, points in panel.lines.groupby("system", sort=False):
-        is_faint = name in panel.faint
-        style = FAINT if is_faint else look(systems.index(str(name)))
+        is_faint = name in panel.faint_systems
+        style = FAINT if is_faint else line_style(systems.index(str(name)))
         line = ax.plot(points["x"], points["y"], drawstyle=panel.steps, **style)[0]
         marks.mark_points(line, name)
         if not is_faint:
@@ -144,7 +144,7 @@ def _panel(panel: Panel, ax: Axes, systems: list[str]) -> dict[str, Line2D]:
         ax.locator_params(axis="x", integer=True)  # no tick at 1.5 steps
     ylabel = shorten(panel.ylabel, YLABEL)
     ax.set(xlabel=panel.xlabel, ylabel=ylabel, title=panel_title(panel.title, ax))
-    ax.grid(**GRID)
+    ax.grid(**GRID_LINE_STYLE)
     return lines
 
 
@@ -159,7 +159,7 @@ def _bands(bands: pd.DataFrame, step: Step | None, ax: Axes, systems: list[str])
             band["x"],
             band["low"],
             band["high"],
-            color=look(systems.index(str(name)))["color"],
+            color=line_style(systems.index(str(name)))["color"],
             alpha=opacity,
             linewidth=0,
             step=step,
@@ -174,11 +174,14 @@ def _points(points: pd.DataFrame, shape: Style, ax: Axes, systems: list[str]) ->
     is_finite = np.isfinite(points["x"]) & np.isfinite(points["y"])
     for row in points[is_finite].itertuples():
         i = systems.index(row.system)
-        style: Style = {"marker": MARKERS[i % len(MARKERS)], "color": look(i)["color"]} | shape
+        style: Style = {
+            "marker": MARKERS[i % len(MARKERS)],
+            "color": line_style(i)["color"],
+        } | shape
         marks.mark_points(ax.plot([row.x], [row.y], **style)[0], row.system)
 
 
-def matrix(
+def draw_confusion_matrix(
     table: npt.ArrayLike, ax: Axes, *, classes: Sequence[str], xlabel: str, ylabel: str
 ) -> Axes:
     """Draw a confusion table: each cell is the darker the larger its share of the row, and has its
@@ -204,7 +207,7 @@ def matrix(
     # the longest.
     lengths = [len(name) for name in names]
     needed = sum(lengths) + GAP * len(names) + max(lengths)
-    has_room = needed <= characters(plots.panel_width(ax))
+    has_room = needed <= characters_per_line(plots.panel_width(ax))
     rotation = 0 if has_room else 90
     ax.set_xticks(middles, names, rotation=rotation)
     ax.set_yticks(middles, names)
@@ -212,7 +215,7 @@ def matrix(
     return ax
 
 
-def matrices(
+def draw_confusion_matrices(
     tables: Mapping[str, npt.ArrayLike],
     axes: AxesArray,
     *,
@@ -220,9 +223,10 @@ def matrices(
     xlabel: str,
     ylabel: str,
 ) -> AxesArray:
-    """Draw the confusion table of each system, one panel per system; see `matrix`."""
+    """Draw the confusion table of each system, one panel per system; see
+    `draw_confusion_matrix`."""
     for (name, table), ax in zip(tables.items(), axes.flat, strict=False):
-        matrix(table, ax, classes=classes, xlabel=xlabel, ylabel=ylabel)
+        draw_confusion_matrix(table, ax, classes=classes, xlabel=xlabel, ylabel=ylabel)
         ax.set_title(panel_title(name, ax))
     return axes
 
@@ -235,13 +239,13 @@ def tenths(frame: pd.DataFrame, axes: AxesArray, *, ylabel: str) -> AxesArray:
     for panel in _system_panels(frame, axes, "decile of the forecast", ylabel):
         ax = panel.ax
         deciles = panel.rows
-        ax.axhline(0, **ZERO_LINE)
+        ax.axhline(0, **ZERO_LINE_STYLE)
         x = deciles["tenth"]
         limits = ax.vlines(x, deciles["low"], deciles["high"], color=COLOURS[0], linewidth=1.6)
         marks.mark_limits(limits, panel.system)
         dots: Style = {"linestyle": "none", "marker": "o", "markersize": 4, "color": COLOURS[0]}
         points = ax.plot(x, deciles["value"], **dots)[0]
-        texts = zip(x, estimate_texts(deciles, signed), strict=True)
+        texts = zip(x, estimate_texts(deciles, signed_number), strict=True)
         says = [f"{panel.system}, decile {tenth}: {text}" for tenth, text in texts]
         marks.mark_points(points, panel.system, says)
         ax.locator_params("x", integer=True)  # there is no decile between two others
@@ -257,7 +261,7 @@ def coverage(frame: pd.DataFrame, ax: Axes) -> Axes:
     lines = {}
     ax.plot([0, 1], [0, 1], **REFERENCE)
     for i, (name, levels) in enumerate(frame.groupby("system", sort=False)):
-        style = look(i) | {"marker": MARKERS[i % len(MARKERS)], "markersize": 5}
+        style = line_style(i) | {"marker": MARKERS[i % len(MARKERS)], "markersize": 5}
         line = ax.plot(levels["nominal"], levels["value"], **style)[0]
         limits = ax.vlines(
             levels["nominal"], levels["low"], levels["high"], color=style["color"], alpha=0.5
@@ -265,9 +269,9 @@ def coverage(frame: pd.DataFrame, ax: Axes) -> Axes:
         marks.mark_limits(limits, name)
         lines[str(name)] = marks.mark_points(line, name)
     if len(lines) > 1:
-        legend(ax, lines)
+        add_legend(ax, lines)
     ax.set(xlabel="level of the interval", ylabel="share of actual values in it")
-    ax.grid(**GRID)
+    ax.grid(**GRID_LINE_STYLE)
     return ax
 
 
@@ -300,7 +304,7 @@ def fan(
         step = -(-len(names) // NAMED_TICKS)
         ax.set_xticks(points["row"][::step].tolist(), names[::step])
     ax.set(xlabel=xlabel, ylabel="forecast and actual")
-    ax.grid(**GRID)
+    ax.grid(**GRID_LINE_STYLE)
     return ax
 
 
@@ -309,8 +313,8 @@ def fan(
 BELOW = 0.2  # height of the histogram below 0, of which the axis of shares has 1
 CORNER_WIDTH = 0.4  # of the square: the text in its upper left corner reaches no farther right
 CORNER_FLOOR = 0.7  # height in the square above which that text stands
-CLASSES = {"positive": COLOURS[1], "negative": COLOURS[0]}
-SIDES = tuple(CLASSES)
+CLASS_COLOURS = {"positive": COLOURS[1], "negative": COLOURS[0]}
+SIDES = tuple(CLASS_COLOURS)
 Words = Mapping[str, Sequence[str]]  # of each system, lines in the corner of its square
 
 
@@ -333,9 +337,9 @@ def reliability(
     for panel in _system_panels(curve, axes, "predicted probability", ylabel):
         ax = panel.ax
         ax.plot([0, 1], [0, 1], **REFERENCE)
-        _isotonic(panel.system, panel.rows, bands, ax)
+        _draw_isotonic_curve(panel.system, panel.rows, bands, ax)
         scores = spread[spread["system"] == panel.system]
-        _histogram_beneath(scores, ax, floor=-BELOW, height=BELOW - 0.03)
+        _draw_histogram_beneath(scores, ax, floor=-BELOW, height=BELOW - 0.03)
         _corner_text(panel.rows, words[panel.system], ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(-BELOW - 0.03, 1.02))
         ax.set_yticks(np.linspace(0, 1, 6))
@@ -344,7 +348,9 @@ def reliability(
     return axes
 
 
-def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Axes) -> None:
+def _draw_isotonic_curve(
+    system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: Axes
+) -> None:
     """Draw the isotonic curve of a system over its band. line: x, y. bands: of all systems."""
     if bands is not None:
         band = bands[bands["system"] == system]
@@ -356,12 +362,12 @@ def _isotonic(system: str, line: pd.DataFrame, bands: pd.DataFrame | None, ax: A
     marks.mark_points(curve, system)
 
 
-def _histogram_beneath(bins: pd.DataFrame, ax: Axes, *, floor: float, height: float) -> None:
+def _draw_histogram_beneath(bins: pd.DataFrame, ax: Axes, *, floor: float, height: float) -> None:
     """Draw the `rows` of bins as a histogram that stands at y = floor and is `height` high."""
     largest_count = max(bins["rows"].max(), 1)
     tops = height * bins["rows"] / largest_count + floor
     style: Style = {"fill": True, "color": COLOURS[0], "alpha": 0.55, "linewidth": 0}
-    ax.stairs(tops, _edges(bins), baseline=floor, **style)
+    ax.stairs(tops, _bin_edges(bins), baseline=floor, **style)
 
 
 def _corner_text(curve: pd.DataFrame, lines: Sequence[str], ax: Axes) -> None:
@@ -372,15 +378,15 @@ def _corner_text(curve: pd.DataFrame, lines: Sequence[str], ax: Axes) -> None:
     curve_is_there = np.interp(CORNER_WIDTH, curve["x"], curve["y"]) > CORNER_FLOOR
     if curve_is_there:
         corner = {"x": 0.97, "y": 0.2, "ha": "right", "va": "bottom"}  # above the histogram
-    _panel_text(ax, "\n".join(lines), **corner)
+    _write_panel_text(ax, "\n".join(lines), **corner)
 
 
-def _panel_text(ax: Axes, text: str, **style: Any) -> None:
+def _write_panel_text(ax: Axes, text: str, **style: Any) -> None:
     """Write a small text. style: options of `ax.text`; x and y are shares of the panel."""
     ax.text(s=text, fontsize=marks.small_font_size(), transform=ax.transAxes, **style)
 
 
-def histograms(
+def draw_score_histograms(
     frame: pd.DataFrame, axes: AxesArray, *, xlabel: str, ylabel: str, sides: Sequence[str] = SIDES
 ) -> AxesArray:
     """Draw the histogram of scores of each class, one panel per system.
@@ -390,16 +396,16 @@ def histograms(
     """
     for panel in _system_panels(frame, axes, xlabel, ylabel):
         bins = panel.rows
-        edges = _edges(bins)
+        edges = _bin_edges(bins)
         areas = {}
-        for (column, colour), name in zip(CLASSES.items(), sides, strict=True):
+        for (column, colour), name in zip(CLASS_COLOURS.items(), sides, strict=True):
             area = panel.ax.stairs(
                 bins[column], edges, fill=True, color=colour, alpha=0.45, linewidth=0
             )
             areas[name] = marks.mark_points(area, name)
-        for column, colour in CLASSES.items():
+        for column, colour in CLASS_COLOURS.items():
             panel.ax.stairs(bins[column], edges, color=colour, linewidth=0.9)  # over both areas
-    legend(list(axes.flat)[-1], areas)
+    add_legend(list(axes.flat)[-1], areas)
     return axes
 
 
@@ -422,13 +428,13 @@ def distributions(
     for panel in _system_panels(frame, axes, xlabel, ylabel):
         x = panel.rows["x"]
         lines = {}
-        for column, name, dashes in zip(CLASSES, sides, ("-", "--"), strict=True):
-            colour = CLASSES[column]
+        for column, name, dashes in zip(CLASS_COLOURS, sides, ("-", "--"), strict=True):
+            colour = CLASS_COLOURS[column]
             style: Style = {"drawstyle": "steps-post", "color": colour, "linestyle": dashes}
             line = panel.ax.plot(x, panel.rows[column], **style)[0]
             lines[name] = marks.mark_points(line, name)
         _mark_distance(distance_of.loc[panel.system], panel.ax)
-    legend(list(axes.flat)[-1], lines)
+    add_legend(list(axes.flat)[-1], lines)
     return axes
 
 
@@ -439,7 +445,7 @@ def _mark_distance(distance: pd.Series[float], ax: Axes) -> None:
     """
     x = distance["x"]
     ends = [distance["negative"], distance["positive"]]
-    ax.plot([x, x], ends, color=DARK, marker="_", linewidth=1.2)
+    ax.plot([x, x], ends, color=DARK_GREY, marker="_", linewidth=1.2)
     # the value stands on the side of the line where the panel has more room
     placement: Style = {"offset": (4, 0), "ha": "left"}
     if x > sum(ax.get_xlim()) / 2:
@@ -457,9 +463,9 @@ def _mark_distance(distance: pd.Series[float], ax: Axes) -> None:
 
 # Forecasts ----------------------------------------------------------------------------------------
 
-MEAN = "mean error"
-SHADES = 5  # of cells, even in the logarithm of their rows
-BENEATH = 0.17  # share of the height that a histogram below takes
+MEAN_ERROR_LABEL = "mean error"
+SHADE_COUNT = 5  # of cells, even in the logarithm of their rows
+HISTOGRAM_SHARE = 0.17  # share of the height that a histogram below takes
 BULK = (0.05, 0.95)  # shares of rows between which a line always lies inside the axes
 
 
@@ -477,13 +483,13 @@ def cells(frame: pd.DataFrame, axes: AxesArray, *, xlabel: str, ylabel: str) -> 
     high = (frame[["x", "y"]] + sizes).max()  # x, y: the upper right corner of all cells
     diagonal = [min(low["x"], low["y"]), max(high["x"], high["y"])]
     for panel in _system_panels(frame, axes, xlabel, ylabel):
-        _shaded_cells(panel.rows, largest_count, panel.ax)
-        panel.ax.plot(diagonal, diagonal, **REFERENCE | {"color": DARK})
+        _draw_shaded_cells(panel.rows, largest_count, panel.ax)
+        panel.ax.plot(diagonal, diagonal, **REFERENCE | {"color": DARK_GREY})
         panel.ax.set(xlim=(low["x"], high["x"]), ylim=(low["y"], high["y"]))
     return axes
 
 
-def error_cells(
+def draw_error_cells(
     frame: pd.DataFrame, tenths: pd.DataFrame, ax: Axes, *, name: str, xlabel: str, ylabel: str
 ) -> Axes:
     """Draw the rows of a system by forecast and error as shaded cells around 0, and over them the
@@ -492,29 +498,33 @@ def error_cells(
     frame: cells of a two-dimensional histogram, with the columns of `cells`. tenths: forecast, bias
     (the mean error), low, high. name: the title.
     """
-    _shaded_cells(frame, frame["rows"].max(), ax)
+    _draw_shaded_cells(frame, frame["rows"].max(), ax)
     forecasts = tenths["forecast"]
     limits = ax.vlines(forecasts, tenths["low"], tenths["high"], color=COLOURS[1], linewidth=2)
-    marks.mark_limits(limits, MEAN)
+    marks.mark_limits(limits, MEAN_ERROR_LABEL)
     style: Style = {"marker": "o", "markersize": 4, "color": COLOURS[1], "linewidth": 1}
     means = ax.plot(forecasts, tenths["bias"], **style)[0]
-    texts = zip(forecasts, estimate_texts(tenths, signed, "bias"), strict=True)
-    marks.mark_points(means, MEAN, [f"forecast {number(x)}: {MEAN} {text}" for x, text in texts])
-    ax.axhline(0, **ZERO_LINE)
+    texts = zip(forecasts, estimate_texts(tenths, signed_number, "bias"), strict=True)
+    marks.mark_points(
+        means,
+        MEAN_ERROR_LABEL,
+        [f"forecast {number(x)}: {MEAN_ERROR_LABEL} {text}" for x, text in texts],
+    )
+    ax.axhline(0, **ZERO_LINE_STYLE)
     ax.set(title=panel_title(name, ax), xlabel=xlabel, ylabel=ylabel)
-    ax.grid(**GRID)
+    ax.grid(**GRID_LINE_STYLE)
     return ax
 
 
-def _shaded_cells(cells: pd.DataFrame, largest_count: float, ax: Axes) -> None:
-    """Draw cells in `SHADES` shades by the logarithm of their `rows`; the darkest have
+def _draw_shaded_cells(cells: pd.DataFrame, largest_count: float, ax: Axes) -> None:
+    """Draw cells in `SHADE_COUNT` shades by the logarithm of their `rows`; the darkest have
     `largest_count`."""
     log_share = np.log(np.maximum(cells["rows"], 1)) / max(np.log(largest_count), 1e-9)  # 0 to 1
-    shades = np.minimum(log_share * SHADES, SHADES - 1).astype(int)
-    for shade in range(SHADES):
+    shades = np.minimum(log_share * SHADE_COUNT, SHADE_COUNT - 1).astype(int)
+    for shade in range(SHADE_COUNT):
         shade_cells = cells[shades == shade]
         if len(shade_cells):
-            opacity = 0.15 + 0.85 * shade / (SHADES - 1)  # the palest can still be seen
+            opacity = 0.15 + 0.85 * shade / (SHADE_COUNT - 1)  # the palest can still be seen
             _fill_cells(shade_cells, ax, opacity)
 
 
@@ -563,10 +573,10 @@ def errors(
     for panel in _system_panels(frame, axes, xlabel, ylabel):
         ax = panel.ax
         shares = panel.rows["share"]
-        edges = _edges(panel.rows)
+        edges = _bin_edges(panel.rows)
         area = ax.stairs(shares, edges, fill=True, color=COLOURS[0], alpha=0.55, linewidth=0)
         marks.mark_points(area, panel.system)
-        ax.axvline(0, **ZERO_LINE)
+        ax.axvline(0, **ZERO_LINE_STYLE)
         mean = means[panel.system]
         if edges[0] <= mean <= edges[-1]:
             ax.axvline(mean, color=COLOURS[1], linewidth=1.3, linestyle="--")
@@ -574,7 +584,7 @@ def errors(
         corner: Style = {"x": 0.02, "ha": "left"}
         if np.argmax(shares) < len(shares) / 2:
             corner = {"x": 0.98, "ha": "right"}
-        _panel_text(ax, f"mean {signed(mean, places)}", y=0.97, va="top", **corner)
+        _write_panel_text(ax, f"mean {signed_number(mean, places)}", y=0.97, va="top", **corner)
         ax.set(xlim=(edges[0], edges[-1]))
     return axes
 
@@ -597,16 +607,17 @@ def means(
     left = spread["low"].min()
     right = spread["high"].max()
     bottom, top = _height_range(curve, bands, spread)  # of the curves
-    # the histogram takes the share BENEATH of the height of a panel, the curves take the rest
-    panel_height = (top - bottom) / (1 - BENEATH)
-    room = BENEATH * panel_height
+    # the histogram takes the share HISTOGRAM_SHARE of the height of a panel, the curves take the
+    # rest
+    panel_height = (top - bottom) / (1 - HISTOGRAM_SHARE)
+    room = HISTOGRAM_SHARE * panel_height
     for panel in _system_panels(curve, axes, "forecast", "mean actual"):
         ax = panel.ax
         ax.plot([left, right], [left, right], **REFERENCE)
-        _isotonic(panel.system, panel.rows, bands, ax)
+        _draw_isotonic_curve(panel.system, panel.rows, bands, ax)
         forecasts = spread[spread["system"] == panel.system]
-        _histogram_beneath(forecasts, ax, floor=bottom - room, height=0.9 * room)
-        _panel_text(ax, "\n".join(words[panel.system]), x=0.03, y=0.98, va="top")
+        _draw_histogram_beneath(forecasts, ax, floor=bottom - room, height=0.9 * room)
+        _write_panel_text(ax, "\n".join(words[panel.system]), x=0.03, y=0.98, va="top")
         ax.set(xlim=(left, right), ylim=(bottom - room, top))
         ax.set_yticks([tick for tick in ax.get_yticks() if bottom <= tick <= top])
     return axes
@@ -624,7 +635,7 @@ def _height_range(
     """
     heights = [spread["low"].min(), spread["high"].max()]  # on the diagonal y is the forecast
     for name, bins in spread.groupby("system", sort=False):
-        edges = _edges(bins)
+        edges = _bin_edges(bins)
         # the share of rows below each edge; interpolated, it gives quantiles of the forecasts
         share_below = np.append(0, np.cumsum(bins["rows"])) / max(bins["rows"].sum(), 1)
         first, last = np.interp(BULK, share_below, edges)
@@ -652,11 +663,11 @@ def _system_panels(
     """The panel of each `system` of the frame, with its title, labels and grid lines."""
     for (name, rows), ax in zip(frame.groupby("system", sort=False), axes.flat, strict=False):
         ax.set(title=panel_title(str(name), ax), xlabel=xlabel, ylabel=ylabel)
-        ax.grid(**GRID)
+        ax.grid(**GRID_LINE_STYLE)
         yield SystemPanel(str(name), rows, ax)
 
 
-def _edges(bins: pd.DataFrame) -> np.ndarray:
+def _bin_edges(bins: pd.DataFrame) -> np.ndarray:
     """The edges of adjoining bins, shape (n_bins + 1,), from their `low` and `high`."""
     return np.append(bins["low"], bins["high"].iloc[-1])
 
@@ -684,7 +695,7 @@ def draw_map(frame: pd.DataFrame, ax: Axes, *, xlabel: str, dated: bool = False)
     ax.set(ylabel="fold", xlabel=xlabel)
     if dated:
         ax.xaxis_date()
-    legend(ax, keys)
+    add_legend(ax, keys)
     return ax
 
 
@@ -705,7 +716,7 @@ def draw_folds(frame: pd.DataFrame, ax: Axes, *, label: str, subject: str, xlabe
     for i, (name, values) in enumerate(frame.groupby("system", sort=False)):
         # systems stand side by side at the number of the fold
         x = [folds.index(fold) + BETWEEN_SYSTEMS * i for fold in values["fold"]]
-        style = plots.style_of(i)
+        style = plots.marker_style(i)
         dots = ax.plot(x, values[label], linestyle="none", **style)[0]
         test = zip(values["fold"], values[label], strict=True)
         says = [f"{name}, fold {fold}: {number(value)}" for fold, value in test]
@@ -724,8 +735,8 @@ def draw_folds(frame: pd.DataFrame, ax: Axes, *, label: str, subject: str, xlabe
     labelled = range(0, len(folds), step)
     ax.set_xticks(labelled, [str(folds[i]) for i in labelled])
     ax.set(xlabel=xlabel, ylabel=label)
-    ax.grid(axis="y", **GRID)
-    legend(ax, points)
+    ax.grid(axis="y", **GRID_LINE_STYLE)
+    add_legend(ax, points)
     return ax
 
 
@@ -754,5 +765,5 @@ def draw_strip(frame: pd.DataFrame, ax: Axes, *, xlabel: str) -> Axes:
     ax.set_yticks(range(len(names)), [f"{name} ({counts[name]})" for name in names])
     rows_downwards(ax, len(names))
     ax.set(xlabel=xlabel)
-    ax.grid(axis="x", **GRID)
+    ax.grid(axis="x", **GRID_LINE_STYLE)
     return ax

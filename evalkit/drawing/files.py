@@ -6,14 +6,14 @@ from pathlib import Path
 from evalkit.arrays import ParameterError
 
 
-def export(text: str, path: str | PathLike[str] | None) -> str:
+def write_if_path(text: str, path: str | PathLike[str] | None) -> str:
     """Return the text, which is also written to the path if there is one."""
     if path is not None:
-        writable(path).write_text(text, encoding="utf-8", newline="\n")
+        path_to_write(path).write_text(text, encoding="utf-8", newline="\n")
     return text
 
 
-def writable(path: str | PathLike[str]) -> Path:
+def path_to_write(path: str | PathLike[str]) -> Path:
     """The path of a file to write; a missing folder is created.
 
     Raises ParameterError for a path without a name, and if the folder cannot be created.

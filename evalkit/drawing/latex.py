@@ -1,6 +1,6 @@
 """Tables in LaTeX."""
 
-from evalkit.drawing.cells import BREAKS, Cell, Table
+from evalkit.drawing.cells import LINE_BREAKS, Cell, Table
 
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
@@ -31,7 +31,7 @@ def latex(table: Table) -> str:
     r"""The table in LaTeX for the package booktabs; the best values bold, marks of significance as
     superscripts.
 
-    >>> rows = [[Cell("a_b"), Cell("0.81", kind="lead", mark="b")]]
+    >>> rows = [[Cell("a_b"), Cell("0.81", kind="lead", differs_from="b")]]
     >>> print(latex(Table("AUC", [Cell("system"), Cell("auc ↑")], rows)))
     \begin{table}
     \caption{AUC}
@@ -76,11 +76,11 @@ def _latex_cell(cell: Cell) -> str:
     """A cell in LaTeX: the text, bold if it is the best, its mark, and in small type the interval
     and further texts.
     """
-    latex = _escape_latex(BREAKS.sub(" ", cell.text.strip()))
+    latex = _escape_latex(LINE_BREAKS.sub(" ", cell.text.strip()))
     if cell.kind == "lead":
         latex = rf"\textbf{{{latex}}}"
-    if cell.mark:
-        latex += f"$^{{{cell.mark}}}$"
+    if cell.differs_from:
+        latex += f"$^{{{cell.differs_from}}}$"
     if cell.further_text:
         latex += rf" {{\footnotesize {_escape_latex(cell.further_text)}}}"
     return latex

@@ -38,7 +38,7 @@ class OwnSections(Displayed):
         return [order, *self.outputs]
 
 
-class Failed(Exception):
+class SectionRunError(Exception):
     """A section cannot be run further; the message says where and why."""
 
 
@@ -67,7 +67,7 @@ def _section(name: str, study: object, failures: list[str]) -> Iterator[Display]
     """
     try:
         yield from _cells(name, study)
-    except Failed as failed:
+    except SectionRunError as failed:
         message = str(failed)
         failures.append(message)
         text = f"<p><strong>This section failed:</strong> {escape(message)}</p>"
@@ -76,7 +76,8 @@ def _section(name: str, study: object, failures: list[str]) -> Iterator[Display]
 
 def _cells(name: str, study: object) -> Iterator[Display]:
     """Run the cells of a notebook, and yield what they show: Markdown, rich outputs and printed
-    text, and figures left open. Raises Failed if a cell, one of its figures or the file fails.
+    text, and figures left open. Raises SectionRunError if a cell, one of its figures or the file
+    fails.
     """
     from IPython.utils.capture import capture_output
 
@@ -99,15 +100,15 @@ def _cells(name: str, study: object) -> Iterator[Display]:
         except Exception as undrawn:  # matplotlib reads a formula as it draws it
             error = error or undrawn
         if error:
-            raise Failed(f"{name}, cell {number}: {_described(error)}")
+            raise SectionRunError(f"{name}, cell {number}: {_described(error)}")
 
 
 def _read(name: str) -> "NotebookNode":
-    """The notebook in a file. Raises Failed if the file holds none."""
+    """The notebook in a file. Raises SectionRunError if the file holds none."""
     try:
         return report.read(Path(name).expanduser())
     except Exception as error:  # nbformat raises errors of any kind for what is no notebook
-        raise Failed(f"{name}: {_described(error)}") from error
+        raise SectionRunError(f"{name}: {_described(error)}") from error
 
 
 def _described(error: BaseException) -> str:

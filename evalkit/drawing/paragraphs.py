@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from evalkit.drawing.cells import Cell, as_cell, escape
 from evalkit.drawing.pieces import Html, folded
-from evalkit.numbers import definition
+from evalkit.numbers import definition_anchor
 
 SLASH = re.compile(r"\b(\w/\w)\b|/")  # an abbreviation such as A/B, or where a path may break
 
@@ -39,16 +39,16 @@ def answer(sentence: str, *conditions: str) -> Html:
     return Html(f'<p class="answer">{escape(sentence)}</p>{turns}', text)
 
 
-def paragraph(text: Cell | str) -> Html:
+def muted_paragraph(text: Cell | str) -> Html:
     """One muted paragraph."""
     return Html(f'<p class="muted">{as_cell(text).html}</p>', as_cell(text).full_text)
 
 
 def definitions(items: Sequence[tuple[str, str]]) -> Html:
-    """Names and their meanings, plain text, folded; links of `numbers.definition` open the fold and
-    show a meaning.
+    """Names and their meanings, plain text, folded; links of `numbers.definition_anchor` open the
+    fold and show a meaning.
     """
-    places = [f' id="{definition(name)}"' for name, _ in items]
+    places = [f' id="{definition_anchor(name)}"' for name, _ in items]
     summary = f"{len(items)} metrics, methods and terms"
     return folded(summary, _definition_list("definitions", items, places))
 

@@ -10,10 +10,10 @@ import pandas as pd
 
 from evalkit.displays import Display, Displayed, with_page
 from evalkit.drawing.cells import Table, escape
-from evalkit.drawing.files import export
+from evalkit.drawing.files import write_if_path
 from evalkit.drawing.latex import latex
 from evalkit.drawing.markdown import markdown
-from evalkit.drawing.spreadsheets import frame, spreadsheet, workbook
+from evalkit.drawing.spreadsheets import escape_formulas, frame, workbook
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,20 +41,20 @@ class Html(Displayed):
 
     def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
         """The tables in Markdown, which is also written if there is a path."""
-        return export("\n".join(map(markdown, self.tables)), path)
+        return write_if_path("\n".join(map(markdown, self.tables)), path)
 
     def to_latex(self, path: str | PathLike[str] | None = None) -> str:
         """The tables in LaTeX for the package booktabs, with intervals and marks of significance;
         as `to_markdown`.
         """
-        return export("\n".join(map(latex, self.tables)), path)
+        return write_if_path("\n".join(map(latex, self.tables)), path)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
         """The tables as CSV, which is also written if there is a path; several are separated by an
         empty line.
         """
-        tables = [spreadsheet(frame).to_csv(index=False) for frame in self.to_frames()]
-        return export("\n".join(tables), path)
+        tables = [escape_formulas(frame).to_csv(index=False) for frame in self.to_frames()]
+        return write_if_path("\n".join(tables), path)
 
     def to_excel(self, path: str | PathLike[str]) -> None:
         """Write the tables as the sheets of a workbook; needs openpyxl."""
@@ -101,15 +101,15 @@ def stack(pieces: Iterable[Piece]) -> Html:
     is_same_in_notebook = all(isinstance(piece, Html) and not piece.replaced_by for piece in filled)
     if not is_same_in_notebook:
         replaced_by = list(_in_notebook(filled))
-    return Html(_html_of(filled), _text_of(filled), tables, tuple(replaced_by))
+    return Html(_joined_html(filled), _joined_text(filled), tables, tuple(replaced_by))
 
 
-def _html_of(pieces: Iterable[Piece]) -> str:
+def _joined_html(pieces: Iterable[Piece]) -> str:
     """The HTML of several pieces."""
     return "".join(piece.html for piece in pieces)
 
 
-def _text_of(pieces: Iterable[Piece]) -> str:
+def _joined_text(pieces: Iterable[Piece]) -> str:
     """The text of several pieces, each on lines of its own."""
     return "\n".join(piece.text for piece in pieces)
 
@@ -122,7 +122,7 @@ def _in_notebook(pieces: Iterable[Piece]) -> Iterator[Piece]:
     for are_html, neighbours in groupby(notebook_pieces, key=_is_html):
         if are_html:
             html = list(neighbours)
-            yield Html(_html_of(html), _text_of(html))
+            yield Html(_joined_html(html), _joined_text(html))
         else:
             yield from neighbours
 

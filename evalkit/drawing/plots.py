@@ -18,12 +18,12 @@ from evalkit.drawing.figures import (
     POINTS_PER_INCH,
     AxesArray,
     Style,
-    characters,
+    characters_per_line,
     font_size,
-    wrapped,
+    wrapped_name,
 )
 from evalkit.metrics.distributions import Distribution
-from evalkit.numbers import Show, decimals, estimate, number, signed
+from evalkit.numbers import Show, decimals, estimate, number, signed_number
 from evalkit.statistics.alternatives import Alternative
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#6
 BETTER = COLOURS[2]  # of differences
 WORSE = COLOURS[1]
 GREY = "#767676"
-DARK = "#444"
+DARK_GREY = "#444"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MAX_BARS = 2000  # more than this cannot be told apart in a picture
-GRID: Style = {"color": "#ddd", "linewidth": 0.6}
-ZERO_LINE: Style = {"color": DARK, "linewidth": 0.9}
+GRID_LINE_STYLE: Style = {"color": "#ddd", "linewidth": 0.6}
+ZERO_LINE_STYLE: Style = {"color": DARK_GREY, "linewidth": 0.9}
 WIDE_CHARACTER = (
     0.01  # inches of a wide character per point of the font size: 0.72 em, 72 points an inch
 )
@@ -55,29 +55,29 @@ PANEL_NAME_LETTERS = 22  # characters of a system's name beside small panels
 # between the axes and a legend below are the numbers at ticks and the label of the axis:
 LEGEND_POINTS = 12  # their distances, and as many times the font size:
 LEGEND_LINES = 2.4
-Sides = tuple[str, str]  # what it means to lie to the left of 0, and to the right
+SideMeanings = tuple[str, str]  # what it means to lie to the left of 0, and to the right
 
 
-def colour(i: int) -> str:
+def system_colour(i: int) -> str:
     """The colour of the i-th system: the page's, or that of a cycle of colours that the reader set
     in rcParams.
     """
     import matplotlib as mpl
 
     colours: Sequence[str] = COLOURS
-    if not marks.is_default("axes.prop_cycle"):
+    if not marks.is_default_rc_param("axes.prop_cycle"):
         colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color", COLOURS)
     return str(colours[i % len(colours)])
 
 
-def style_of(i: int) -> Style:
+def marker_style(i: int) -> Style:
     """Colour and marker of the i-th system, as options of `ax.plot`: told apart also without
     colour.
     """
     rounds = i // len(COLOURS)
     # each round of the colours begins one marker later, so that no pair of them comes again soon
     marker = MARKERS[(i + rounds) % len(MARKERS)]
-    return {"color": colour(i), "marker": marker, "markersize": 5}
+    return {"color": system_colour(i), "marker": marker, "markersize": 5}
 
 
 def shorten(name: str, max_letters: int = 32) -> str:
@@ -89,17 +89,17 @@ def row_labels(names: Iterable[str], ax: Axes) -> list[str]:
     """The names as labels of rows: broken into lines that take less than half of the figure's
     width, a word that is longer than a line shortened.
     """
-    max_characters = characters(LABEL_SHARE * marks.figure_of(ax).get_figwidth())  # of a line
+    max_characters = characters_per_line(LABEL_SHARE * marks.figure_of(ax).get_figwidth())
     labels = []
     for name in names:
         words = [shorten(word, max_characters) for word in name.split(" ")]
-        labels.append(wrapped(" ".join(words), max_characters))
+        labels.append(wrapped_name(" ".join(words), max_characters))
     return labels
 
 
 def panel_title(name: str, ax: Axes) -> str:
     """The name as title of a panel, broken into lines that are no wider than the panel."""
-    return wrapped(name, characters(panel_width(ax)))
+    return wrapped_name(name, characters_per_line(panel_width(ax)))
 
 
 def panel_width(ax: Axes) -> float:
@@ -114,7 +114,7 @@ def note(
     ax.annotate(text, point, xytext=offset, textcoords="offset points", **style)
 
 
-def legend(
+def add_legend(
     ax: Axes, artists: Mapping[str, Artist], remarks: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Add a legend below the axes, in two columns if the panel is wide enough.
@@ -127,8 +127,8 @@ def legend(
     texts = [f"{shorten(name)}{remarks.get(name, '')}" for name in artists]
     for artist, text in zip(artists.values(), texts, strict=True):
         artist.set_label(text)  # also for a reader's own `ax.legend()`
-    entry_characters = max(map(len, texts)) + marks.KEY
-    columns = 2 if 2 * entry_characters <= characters(panel_width(ax)) else 1
+    entry_characters = max(map(len, texts)) + marks.LEGEND_KEY_WIDTH
+    columns = 2 if 2 * entry_characters <= characters_per_line(panel_width(ax)) else 1
     # the legend stands below the numbers and the label of the x axis; their height in inches
     distance = (LEGEND_POINTS + LEGEND_LINES * font_size()) / POINTS_PER_INCH
     downwards = ScaledTranslation(0, -distance, ax.figure.dpi_scale_trans)
@@ -141,7 +141,7 @@ def legend(
         bbox_to_anchor=(0.5, 0),  # the middle of the lower edge of the axes
         bbox_transform=ax.transAxes + downwards,
     )
-    setattr(box, marks.LEGEND_ROWS, math.ceil(len(artists) / columns))
+    setattr(box, marks.LEGEND_ROWS_ATTRIBUTE, math.ceil(len(artists) / columns))
     keys: Sequence[Any] = box.legend_handles  # the line or marker before each text
     # on the page a click on either leaves only this system in the figure
     for label, text, key, name in zip(box.get_texts(), texts, keys, artists, strict=True):
@@ -161,7 +161,7 @@ class IntervalRow(Protocol):
 
 
 def intervals(
-    frame: pd.DataFrame, ax: Axes, *, label: str, zero: bool, sides: Sides | None = None
+    frame: pd.DataFrame, ax: Axes, *, label: str, zero: bool, sides: SideMeanings | None = None
 ) -> Axes:
     """Draw one row per result, from top to bottom: a point at its value, a line for its interval.
 
@@ -172,7 +172,7 @@ def intervals(
     """
     row_numbers = np.flatnonzero(np.isfinite(frame["value"]))
     results = frame.iloc[row_numbers]
-    show = signed if zero else number
+    show = signed_number if zero else number
     texts = estimate_texts(results, show)
     for y, result, text in zip(row_numbers, results.itertuples(), texts, strict=True):
         colour = result.colour if "colour" in frame else COLOURS[0]
@@ -183,14 +183,14 @@ def intervals(
         )[0]
         marks.mark_points(point, result.name, [f"{result.name}: {text}"])
     if zero:
-        ax.axvline(0, **ZERO_LINE)
+        ax.axvline(0, **ZERO_LINE_STYLE)
     if sides:
         _name_sides(ax, sides)
     ax.set_yticks(range(len(frame)), row_labels(frame["name"], ax), linespacing=1)
     rows_downwards(ax, len(frame))
     if np.ptp(ax.get_xlim()) < 0.05:
         ax.locator_params(axis="x", nbins=4)  # the numbers have four decimals or more: few fit
-    ax.grid(axis="x", **GRID)
+    ax.grid(axis="x", **GRID_LINE_STYLE)
     ax.set_xlabel(shorten(label, 64), loc="right")
     return ax
 
@@ -204,13 +204,13 @@ def _limits(result: IntervalRow) -> list[float]:
     return [low, high]
 
 
-def _name_sides(ax: Axes, sides: Sides) -> None:
+def _name_sides(ax: Axes, sides: SideMeanings) -> None:
     """Write above the axes, to the left and to the right of x = 0, what these sides mean."""
     left, right = sides
     above_axes: Style = {
         "xycoords": ("data", "axes fraction"),
         "fontsize": marks.small_font_size(),
-        "color": DARK,
+        "color": DARK_GREY,
     }
     if left:
         note(ax, f"← {left}", (0, 1), (-5, 2), ha="right", **above_axes)
@@ -245,7 +245,7 @@ def curves(
     lines = {}
     opacity = marks.band_opacity(frame["system"].nunique())
     for i, (name, points) in enumerate(frame.groupby("system", sort=False)):
-        style = style_of(i)
+        style = marker_style(i)
         texts = estimate_texts(points, value=y)
         texts_of_points = [
             f"{name}, {x} {position:g}: {text}"
@@ -268,8 +268,8 @@ def curves(
         ax.set_xticks(ticks, [str(tick) for tick in ticks])
         ax.minorticks_off()
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.grid(**GRID)
-    legend(ax, lines)
+    ax.grid(**GRID_LINE_STYLE)
+    add_legend(ax, lines)
     return ax
 
 
@@ -293,17 +293,17 @@ def bars(
     for sign, colour in ((1, colours[0]), (-1, colours[1])):
         of_sign = np.where(sign * heights > 0, heights, 0.0)
         marks.mark_points(ax.stairs(of_sign, edges, fill=True, color=colour, linewidth=0), "")
-    ax.axhline(0, **ZERO_LINE)
+    ax.axhline(0, **ZERO_LINE_STYLE)
     mean = float(ascending.mean())
-    show = signed if ascending[0] < 0 else number  # values below 0 are differences
-    ax.axhline(mean, color=DARK, linewidth=1.2, linestyle="--", label="mean")
+    show = signed_number if ascending[0] < 0 else number  # values below 0 are differences
+    ax.axhline(mean, color=DARK_GREY, linewidth=1.2, linestyle="--", label="mean")
     middle_of_first_bar = 0.5 * units / len(heights)
     note(ax, f"mean {show(mean)}", (middle_of_first_bar, mean), (2, 3))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
 
 
-def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
+def draw_small_multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
     """Draw small multiples: one panel per `slice`, with a point and an interval for each `system`,
     which has the same row in all panels.
 
@@ -322,12 +322,12 @@ def multiples(frame: pd.DataFrame, axes: AxesArray, *, label: str) -> AxesArray:
     for ax, (name, results) in zip(axes.flat, frame.groupby("slice", sort=False), strict=False):
         for result in results.itertuples():
             i = systems.index(result.system)
-            limits = ax.plot(_limits(result), [i, i], color=colour(i))[0]
+            limits = ax.plot(_limits(result), [i, i], color=system_colour(i))[0]
             marks.mark_limits(limits, result.system)
-            point = ax.plot([result.value], [i], linestyle="none", **style_of(i))[0]
+            point = ax.plot([result.value], [i], linestyle="none", **marker_style(i))[0]
             marks.mark_points(point, result.system, [f"{result.system}, {name}: {result.text}"])
-        ax.set_title(f"{wrapped(str(name), title_characters)}\nn = {results['n'].max():,}")
-        ax.grid(axis="x", **GRID)
+        ax.set_title(f"{wrapped_name(str(name), title_characters)}\nn = {results['n'].max():,}")
+        ax.grid(axis="x", **GRID_LINE_STYLE)
     _label_lowest(axes, frame["slice"].nunique(), label)
     axes.flat[0].set_yticks(range(len(systems)), names)
     axes.flat[0].set_ylim(len(systems) - 0.5, -0.5)  # the first system on top
@@ -350,12 +350,17 @@ def _label_lowest(axes: AxesArray, panels: int, label: str) -> None:
 
 
 BINS = 40  # of a histogram around 0; even, so that none holds numbers of both signs
-MISSED = "#c1272d"
+HIGHLIGHT_COLOUR = "#c1272d"
 TICKS = {10**2: "100", 10**3: "1k", 10**4: "10k", 10**5: "100k", 10**6: "1M", 10**7: "10M"}
 
 
-def forest(
-    frame: pd.DataFrame, ax: Axes, *, label: str, margin: float | None, sides: Sides | None = None
+def draw_equivalence_forest(
+    frame: pd.DataFrame,
+    ax: Axes,
+    *,
+    label: str,
+    margin: float | None,
+    sides: SideMeanings | None = None,
 ) -> Axes:
     """Draw differences with their intervals around 0, as `intervals`, and as a band the differences
     that count as equivalent, from −margin to margin.
@@ -395,13 +400,15 @@ def histogram(
         lows = edges[:-1][is_drawn]
         highs = edges[1:][is_drawn]
         for bar, low, high, count in zip(bars, lows, highs, heights, strict=True):
-            text = f"{signed(low)} to {signed(high)}: {count:,}"
+            text = f"{signed_number(low)} to {signed_number(high)}: {count:,}"
             marks.mark_points(bar, "", [text])
     if values.zeros:
         _zero_bar(values.zeros, bin_width / 2, int(counts.max()), ax)
-    style: Style = {"color": DARK, "linewidth": 1.2}
-    ax.axvline(values.mean, linestyle="--", label=f"mean {signed(values.mean)}", **style)
-    ax.axvline(values.median, linestyle=":", label=f"median {signed(values.median)}", **style)
+    style: Style = {"color": DARK_GREY, "linewidth": 1.2}
+    ax.axvline(values.mean, linestyle="--", label=f"mean {signed_number(values.mean)}", **style)
+    ax.axvline(
+        values.median, linestyle=":", label=f"median {signed_number(values.median)}", **style
+    )
     ax.legend(loc="upper left")
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
@@ -421,7 +428,7 @@ def _zero_bar(zeros: int, width: float, highest: int, ax: Axes) -> None:
     note(ax, f"{zeros:,} equal{remark}", (0, visible), (7, -3), color=GREY, va="top")
 
 
-def null_edges(draws: Floats, observed: float) -> Floats:
+def null_bin_edges(draws: Floats, observed: float) -> Floats:
     """The edges of the bars of `null_distribution`: around 0, with 8 % of room beyond the draws and
     the observed mean; an odd number of bars, so that one has 0 in its middle.
     """
@@ -430,7 +437,7 @@ def null_edges(draws: Floats, observed: float) -> Floats:
     return np.linspace(-reach, reach, bars + 1)
 
 
-def at_least_as_far(draws: Floats, observed: float, alternative: Alternative) -> Bools:
+def is_as_extreme(draws: Floats, observed: float, alternative: Alternative) -> Bools:
     """True for the draws that are as strong evidence against the null as the observed mean, or
     stronger: their share is the p-value.
     """
@@ -449,15 +456,15 @@ def null_distribution(
 
     draws: means of the differences under random signs. Heights are shares of the draws.
     """
-    edges = null_edges(draws, observed)
+    edges = null_bin_edges(draws, observed)
     share = np.full(draws.size, 1 / max(draws.size, 1))
-    red = at_least_as_far(draws, observed, alternative)
+    red = is_as_extreme(draws, observed, alternative)
     ax.hist(
         [draws[~red], draws[red]],
         edges.tolist(),
         weights=[share[~red], share[red]],
         stacked=True,
-        color=[GREY, MISSED],
+        color=[GREY, HIGHLIGHT_COLOUR],
     )
     ax.axvline(observed, color=COLOURS[0], linestyle="-", linewidth=1.6, label="observed")
     if not alternative.one_sided:
@@ -471,14 +478,14 @@ def null_distribution(
         placement = {"offset": (4, -2), "ha": "left"}
     top = 1.15 * ax.get_ylim()[1]  # room for the text above the bars
     ax.set_ylim(top=top)
-    text = f"observed {signed(observed)}"
+    text = f"observed {signed_number(observed)}"
     note(ax, text, (observed, top), color=COLOURS[0], va="top", **placement)
     ax.locator_params(axis="x", nbins=6)  # room for the digits of small differences
     ax.set(xlabel=xlabel, ylabel=ylabel)
     return ax
 
 
-def null_shares(
+def draw_null_probabilities(
     k: Floats, probability: Floats, ax: Axes, *, observed: int, in_p: np.ndarray, xlabel: str
 ) -> Axes:
     """Draw the probability of each number of successes under the null as bars. Red: those that are
@@ -490,7 +497,7 @@ def null_shares(
     is_visible = (probability > 1e-6 * probability.max()) | is_observed
     distance = float(np.median(np.diff(k))) if len(k) > 1 else 1.0  # from bar to bar
     style: Style = {"width": 0.8 * distance, "linewidth": 0}
-    for has_colour, colour in ((~in_p, GREY), (in_p, MISSED)):
+    for has_colour, colour in ((~in_p, GREY), (in_p, HIGHLIGHT_COLOUR)):
         is_drawn = is_visible & has_colour
         ax.bar(k[is_drawn], probability[is_drawn], color=colour, **style)
     top_of_bar = (observed, probability[is_observed][0])
@@ -499,7 +506,7 @@ def null_shares(
     return ax
 
 
-def duality(
+def draw_p_value_curve(
     curve: pd.DataFrame,
     ax: Axes,
     *,
@@ -522,7 +529,7 @@ def duality(
     marks.mark_points(ax.plot(mean, p, color=COLOURS[0], label="p")[0], "")
     ax.axhline(alpha, color=GREY, linestyle="--", linewidth=1, label="α")
     ax.fill_between(mean, 0, p, where=p >= alpha, color=COLOURS[0], alpha=0.14, linewidth=0)
-    ax.axvline(0, **ZERO_LINE)
+    ax.axvline(0, **ZERO_LINE_STYLE)
     for limit in limits:
         ax.axvline(limit, color=COLOURS[1], linewidth=1, linestyle=":")
     ax.plot([observed], [p_of_observed], marker="o", color=COLOURS[0])
@@ -540,7 +547,7 @@ def sample_intervals(
     frame: `method`, `sample`, `low`, `high`, and `covers`, True if the interval holds the truth.
     """
     for ax, (name, results) in zip(axes.flat, frame.groupby("method", sort=False), strict=False):
-        for covers, colour, width in ((True, GREY, 0.8), (False, MISSED, 1.8)):
+        for covers, colour, width in ((True, GREY, 0.8), (False, HIGHLIGHT_COLOUR, 1.8)):
             rows = results[results["covers"] == covers]
             ax.vlines(rows["sample"], rows["low"], rows["high"], color=colour, linewidth=width)
         ax.axhline(truth, color=COLOURS[0], linewidth=1.2)
@@ -578,7 +585,7 @@ def critical_difference(
     _rank_axis(ax, worst, math.ceil(worst / k), label)
     ax.set(ylim=(scale - 0.4, RANK_AXIS))
     end = min(1 + distance, worst)
-    ax.plot([1, end], [scale, scale], color=DARK, linewidth=2, solid_capstyle="butt")
+    ax.plot([1, end], [scale, scale], color=DARK_GREY, linewidth=2, solid_capstyle="butt")
     note(ax, f"critical difference {distance:.2f}", (end, scale), (6, 0), va="center")
     for i, (first, last) in enumerate(bars):
         y = -BAR_STEP * (i + 1)
@@ -674,12 +681,12 @@ def power(
         reference_lines.append((margin, "margin", "-."))
     for i, (difference, name, style) in enumerate(reference_lines):
         if difference <= farthest:
-            ax.axvline(difference, color=DARK, linewidth=1, linestyle=style)
+            ax.axvline(difference, color=DARK_GREY, linewidth=1, linestyle=style)
             # the second name stands a line of 9 points higher, as both may be at one place
             note(ax, name, (difference, 1.02), (0, 2 + 9 * i), ha="center")
     ax.set(ylim=(0, 1.02), xlim=(0, farthest), xlabel=xlabel, ylabel="power")
-    ax.grid(**GRID)
-    legend(ax, lines)
+    ax.grid(**GRID_LINE_STYLE)
+    add_legend(ax, lines)
     return ax
 
 
@@ -692,7 +699,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Axes) -> Axes:
     """
     lines = {}
     for i, (name, curve) in enumerate(curves.groupby("system", sort=False)):
-        style = style_of(i)
+        style = marker_style(i)
         dashes = "--" if i % 2 else "-"  # two curves that lie on each other both show
         line = ax.plot(
             curve["users"],
@@ -707,7 +714,7 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Axes) -> Axes:
         pairs = zip(counted["users"], counted["error"], strict=True)
         texts = [f"{name}, {users:,.0f} users: {number(error)}" for users, error in pairs]
         marks.mark_points(points, name, texts)
-    ax.axhline(0.05, color=DARK, linewidth=0.9, linestyle="--")
+    ax.axhline(0.05, color=DARK_GREY, linewidth=0.9, linestyle="--")
     note(ax, "5%: agrees in 95%", (curves["users"].min(), 0.05), (0, 3), ha="left")
     ax.set(xscale="log")
     ax.set_xticks(list(TICKS), list(TICKS.values()))
@@ -717,8 +724,8 @@ def draw_errors(curves: pd.DataFrame, groups: pd.DataFrame, ax: Axes) -> Axes:
         xlabel="users in the experiment (log scale)",
         ylabel="probability of the wrong sign",
     )
-    ax.grid(**GRID)
-    legend(ax, lines)
+    ax.grid(**GRID_LINE_STYLE)
+    add_legend(ax, lines)
     return ax
 
 
@@ -731,7 +738,7 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: AxesArray)
     for ax, title, rankers in zip(axes.flat, titles, points, strict=False):
         preference = rankers[:, 0]
         lift = 100 * rankers[:, 1]
-        _zero_cross(ax)
+        _draw_zero_lines(ax)
         dots = ax.plot(preference, lift, "o", color=COLOURS[0], markersize=4.5, label="rankers")[0]
         marks.mark_points(dots, "")
         line = np.polyfit(preference, lift, 1)
@@ -742,14 +749,14 @@ def draw_agreement(points: list[np.ndarray], titles: list[str], axes: AxesArray)
             xlabel=f"user share − ½ (n = {len(rankers)} rankers)",
             ylabel="lift in plays, %",
         )
-        ax.grid(**GRID)
+        ax.grid(**GRID_LINE_STYLE)
     return axes
 
 
-def _zero_cross(ax: Axes) -> None:
+def _draw_zero_lines(ax: Axes) -> None:
     """Draw the lines y = 0 and x = 0."""
-    ax.axhline(0, color=DARK, linewidth=0.8)
-    ax.axvline(0, color=DARK, linewidth=0.8)
+    ax.axhline(0, color=DARK_GREY, linewidth=0.8)
+    ax.axvline(0, color=DARK_GREY, linewidth=0.8)
 
 
 def draw_families(frame: pd.DataFrame, axes: AxesArray) -> AxesArray:
@@ -761,7 +768,7 @@ def draw_families(frame: pd.DataFrame, axes: AxesArray) -> AxesArray:
     as shares, which are drawn in percent.
     """
     for ax, lift in zip(axes.flat, ("plays", "hours"), strict=False):
-        _zero_cross(ax)
+        _draw_zero_lines(ax)
         for i, (family, rankers) in enumerate(frame.groupby("family", sort=False)):
             if i == 0:
                 line = np.polyfit(rankers["share"], 100 * rankers[lift], 1)
@@ -772,13 +779,13 @@ def draw_families(frame: pd.DataFrame, axes: AxesArray) -> AxesArray:
                 100 * rankers[lift],
                 linestyle="none",
                 label=family,
-                **style_of(i),
+                **marker_style(i),
             )[0]
             marks.mark_points(points, family)
         ax.set(
             xlabel=f"user share of plays − ½ (n = {len(frame)} rankers)",
             ylabel=f"true lift in {lift}, %",
         )
-        ax.grid(**GRID)
+        ax.grid(**GRID_LINE_STYLE)
     axes.flat[0].legend(loc="upper left")
     return axes

@@ -19,7 +19,7 @@ from evalkit import numbers, report, running
 from evalkit.arrays import InputError, ParameterError
 from evalkit.displays import Display, Displayed
 from evalkit.drawing.cells import escape, link
-from evalkit.drawing.figures import Figure, Systems
+from evalkit.drawing.figures import Figure, SystemSelection
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.findings.kinds import RECORDED, VERDICT, Finding, FindingKind, ordered
 from evalkit.machine import folders
@@ -74,14 +74,14 @@ def page(report: str) -> ModuleType:
 
 
 @dataclass(frozen=True, repr=False)
-class Offer(Generic[Shape]):
+class StudyPieces(Generic[Shape]):
     """The figures or the tables of a study as attributes, `study.plot.roc`; `dir` lists them.
 
-    shape: Figure or Html.
+    piece_type: Figure or Html.
     """
 
-    study: "Shown"
-    shape: type[Shape]
+    study: "ShownStudy"
+    piece_type: type[Shape]
 
     def __getattr__(self, name: str) -> Shape:
         """The figure or table of this name.
@@ -94,7 +94,7 @@ class Offer(Generic[Shape]):
                 f"no {name!r}{did_you_mean(name, makers)}; there are {', '.join(makers)}"
             )
         piece = self._made_once(name, makers[name])
-        if not isinstance(piece, self.shape):
+        if not isinstance(piece, self.piece_type):
             # the page has words in place of the figure, which say why there is none
             reason = getattr(piece, "text", "") or "this study has none"
             raise InputError(f"{name}: {reason}")
@@ -105,7 +105,7 @@ class Offer(Generic[Shape]):
         can be restricted to a slice or to some systems: then it is made again from their study.
         """
         cache = vars(self.study).setdefault("_offered", {})
-        key = (self.shape, name)  # a figure and a table may have the same name
+        key = (self.piece_type, name)  # a figure and a table may have the same name
         if key not in cache:
             piece = make(self.study)
             if isinstance(piece, Figure):
@@ -114,14 +114,14 @@ class Offer(Generic[Shape]):
         return cache[key]
 
     def _makers(self) -> dict[str, MakePiece]:
-        """The functions of the page that make a figure, or those that make a table, as `shape`
+        """The functions of the page that make a figure, or those that make a table, as `piece_type`
         says, by name without `_plot` at its end.
 
         If the name is taken, that of the function's module comes before it: `experiment_estimates`.
         """
         makers: dict[str, MakePiece] = {}
         for make in page(self.study.report).PIECES:
-            if _shape_of(make) is not self.shape:
+            if _shape_of(make) is not self.piece_type:
                 continue
             name = make.__name__.removesuffix("_plot")
             if name in makers:
@@ -146,13 +146,15 @@ def _shape_of(make: MakePiece) -> type[Figure] | type[Html]:
     return Figure if Figure in members else Html
 
 
-def _restricted_figure(study: "Shown", name: str, segment: str | None, systems: Systems) -> Figure:
+def _restricted_figure(
+    study: "ShownStudy", name: str, segment: str | None, systems: SystemSelection
+) -> Figure:
     """The figure of this name of a slice of the study, or of some of its systems."""
     figure: Figure = getattr(study.part(segment, systems).plot, name)
     return figure
 
 
-class Shown(Displayed):
+class ShownStudy(Displayed):
     """The base of every study, which `read` of a report returns. It prints its summary, and has
     the page's figures and tables for other uses.
 
@@ -176,18 +178,18 @@ class Shown(Displayed):
         def estimates(self) -> pd.DataFrame: ...
 
     @property
-    def plot(self) -> Offer[Figure]:
+    def plot(self) -> StudyPieces[Figure]:
         """The figures of the page: `study.plot.roc(ax)` draws one, `study.plot.roc.save("roc.pdf")`
         writes it.
         """
-        return Offer(self, Figure)
+        return StudyPieces(self, Figure)
 
     @property
-    def tables(self) -> Offer[Html]:
+    def tables(self) -> StudyPieces[Html]:
         """The tables of the page: `study.tables.estimates.to_latex()`, `to_markdown()`, `to_csv()`,
         `to_frames()`.
         """
-        return Offer(self, Html)
+        return StudyPieces(self, Html)
 
     def save(self, path: str | PathLike[str], notebook: str | PathLike[str] | None = None) -> None:
         """Write the page of the report (.html), its executed notebook (.ipynb), its results (.json)
@@ -203,7 +205,7 @@ class Shown(Displayed):
         if notebook is None:
             notebook = bundled_notebooks() / f"{self.report}.ipynb"
         source = Path(notebook)
-        running.save(Path(path), report.read(source), self, self.p.given)
+        running.save(Path(path), report.read(source), self, self.p.given_values)
 
     def segment(self, name: str) -> Self:
         """The study of one slice, such as "country=de": its figures, tables and numbers, computed
@@ -229,7 +231,7 @@ class Shown(Displayed):
         """The systems that `part` can choose from."""
         return list(self.systems)
 
-    def part(self, segment: str | None = None, systems: Systems = None) -> Self:
+    def part(self, segment: str | None = None, systems: SystemSelection = None) -> Self:
         """The study of a slice, or of some systems alone, or of both; None: of all.
 
         Raises ParameterError for an unknown slice or system.
@@ -258,7 +260,7 @@ class Shown(Displayed):
         default again. The parameters are those of `ek.NAME`, which raises its errors; relative
         paths are those of the working directory in which this study was read.
         """
-        arguments = {**self.p.given, **changes}
+        arguments = {**self.p.given_values, **changes}
         read = importlib.import_module(f"evalkit.studies.{self.report}").read
         with folders.working_in(self.p.folder):
             study = read(**{name: value for name, value in arguments.items() if value is not None})
@@ -348,9 +350,10 @@ def _unlinked(html: str) -> str:
 MAX_BESIDE_ANSWER = 2  # findings
 LIST_OF_ALL = "strip"  # the place of the list of all findings: below the strip of results
 READ = ("EK1", "EK2")  # how the codes of findings about the input and the sample begin
-UNFOLDED = 2  # notes of a section that are not folded
+MAX_OPEN_NOTES = 2  # notes of a section that are not folded
 UNFOLDED_OF_KIND = 3  # findings of one kind that are not folded
-AS_WARNING = ' class="warn"'  # the attribute of an entry that the style of the page makes stand out
+# the attribute of an entry that the style of the page makes stand out
+WARNING_ATTRIBUTE = ' class="warn"'
 
 
 def findings(items: Iterable[Finding], prefix: str = "") -> Html:
@@ -368,7 +371,7 @@ def findings(items: Iterable[Finding], prefix: str = "") -> Html:
         if item not in beside_answer:
             by_place.setdefault(_place(item), []).append(item)
     html = "" if prefix else placed(LIST_OF_ALL, _list_of_all(in_order))
-    html += placed(VERDICT, notes(beside_answer, prefix))
+    html += placed(VERDICT, findings_html(beside_answer, prefix))
     for place, section in by_place.items():
         html += placed(place, _section_html(section, prefix))
     return Html(html, "\n".join(map(str, in_order)))
@@ -396,19 +399,19 @@ def _is_on_input(finding: Finding) -> bool:
 
 def _section_html(items: Sequence[Finding], prefix: str) -> str:
     """The findings of a section in HTML. Notes, which change no answer, are folded below the others
-    if there are more than `UNFOLDED`; those on what was read are so in any case.
+    if there are more than `MAX_OPEN_NOTES`; those on what was read are so in any case.
 
     prefix: of the ids of HTML.
     """
     all_notes = [item for item in items if not item.matters]
     folded_notes = all_notes
-    if len(all_notes) <= UNFOLDED:
+    if len(all_notes) <= MAX_OPEN_NOTES:
         folded_notes = [item for item in all_notes if _is_on_input(item)]
-    html = notes([item for item in items if item not in folded_notes], prefix)
+    html = findings_html([item for item in items if item not in folded_notes], prefix)
     if folded_notes:
         subject = " on what was read" if all(map(_is_on_input, folded_notes)) else ""
-        summary = f"{numbers.counted(len(folded_notes), 'note')}{subject}"
-        html += folded(summary, Html(notes(folded_notes, prefix)), "noted").html
+        summary = f"{numbers.count_with_noun(len(folded_notes), 'note')}{subject}"
+        html += folded(summary, Html(findings_html(folded_notes, prefix)), "noted").html
     return html
 
 
@@ -426,15 +429,17 @@ def _list_of_all(items: Sequence[Finding]) -> str:
         first = findings_of_kind[0]
         sentence = link(first.message, kind.code)
         number = f" ({len(findings_of_kind)} such)" if len(findings_of_kind) > 1 else ""
-        attribute = AS_WARNING if first.matters else ""
+        attribute = WARNING_ATTRIBUTE if first.matters else ""
         entries.append(f"<li{attribute}>{first.severity}: {sentence}{number}</li>")
     n_warnings = len([item for item in items if item.matters])
-    warnings = f", {numbers.counted(n_warnings, 'warning')} among them" if n_warnings else ""
-    summary = f"<summary>{numbers.counted(len(items), 'finding')}{warnings}</summary>"
+    warnings = (
+        f", {numbers.count_with_noun(n_warnings, 'warning')} among them" if n_warnings else ""
+    )
+    summary = f"<summary>{numbers.count_with_noun(len(items), 'finding')}{warnings}</summary>"
     return f'<details class="found">{summary}<ul class="notes">{"".join(entries)}</ul></details>'
 
 
-def notes(items: Sequence[Finding], prefix: str) -> str:
+def findings_html(items: Sequence[Finding], prefix: str) -> str:
     """Findings as a list in HTML, those of one kind, which follow each other, together.
 
     prefix: of the ids.
@@ -449,8 +454,8 @@ def _of_one_kind(items: list[Finding], prefix: str) -> str:
     those after `UNFOLDED_OF_KIND` are folded.
     """
     code = items[0].kind.code
-    entries = [_entry(items[0], f' id="{prefix}{code}"')]
-    entries += [_entry(item) for item in items[1:]]
+    entries = [_finding_entry(items[0], f' id="{prefix}{code}"')]
+    entries += [_finding_entry(item) for item in items[1:]]
     html = "".join(entries[:UNFOLDED_OF_KIND])
     further = entries[UNFOLDED_OF_KIND:]
     if further:
@@ -460,7 +465,7 @@ def _of_one_kind(items: list[Finding], prefix: str) -> str:
     return html
 
 
-def _entry(finding: Finding, id: str = "") -> str:
+def _finding_entry(finding: Finding, id: str = "") -> str:
     """A finding as an entry of a list in HTML: its message, its advice if it could change the
     answer, and its code. id: the attribute with the id, or "".
     """
@@ -468,7 +473,7 @@ def _entry(finding: Finding, id: str = "") -> str:
     if not finding.matters:
         return f"<li{id}>{message} {code(finding)}</li>"
     advice = BACK_QUOTED.sub(r"<code>\1</code>", escape(finding.kind.advice))
-    return f"<li{id}{AS_WARNING}>{message} {advice} {code(finding)}</li>"
+    return f"<li{id}{WARNING_ATTRIBUTE}>{message} {advice} {code(finding)}</li>"
 
 
 def code(finding: Finding) -> str:

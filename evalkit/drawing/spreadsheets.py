@@ -8,7 +8,7 @@ from os import PathLike
 import pandas as pd
 
 from evalkit.drawing.cells import NUMBER, Cell, Table
-from evalkit.drawing.files import writable
+from evalkit.drawing.files import path_to_write
 
 SUFFIXES = ("", " low", " high")  # of a column's name in a frame: for a number and its limits
 # a number as tables print it, perhaps with its interval: safe in a spreadsheet, although it may
@@ -73,7 +73,7 @@ def _note(cell: Cell) -> str:
     return " ".join(filter(None, [cell.beside, *cell.below]))
 
 
-def spreadsheet(table: pd.DataFrame) -> pd.DataFrame:
+def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """The frame with an apostrophe before each text that a spreadsheet would run as a formula;
     numbers printed as text have none.
     """
@@ -91,12 +91,12 @@ def _without_formula(value: object) -> object:
 def workbook(frames: Sequence[pd.DataFrame], path: str | PathLike[str]) -> None:
     """Write the frames as the sheets of an Excel workbook.
 
-    Raises ImportError without openpyxl; otherwise as `writable`.
+    Raises ImportError without openpyxl; otherwise as `path_to_write`.
     """
     try:
         import openpyxl  # noqa: F401
     except ImportError:
         raise ImportError("to_excel needs the package openpyxl: pip install openpyxl") from None
-    with pd.ExcelWriter(writable(path), engine="openpyxl") as writer:
+    with pd.ExcelWriter(path_to_write(path), engine="openpyxl") as writer:
         for number, table in enumerate(frames, start=1):
-            spreadsheet(table).to_excel(writer, sheet_name=f"table {number}", index=False)
+            escape_formulas(table).to_excel(writer, sheet_name=f"table {number}", index=False)

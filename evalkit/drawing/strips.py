@@ -71,11 +71,11 @@ class Axis:
         high = max(high, reference)
         return cls(low, max(high, low + span), reference)
 
-    def place_of(self, value: float) -> str:
+    def position_percent(self, value: float) -> str:
         """Where a value lies, as a percentage of the width; values far beyond the ends lie at 0 %
         or 100 %.
 
-        >>> Axis(0.5, 1.0).place_of(0.75), Axis(0.5, 1.0).place_of(math.inf)
+        >>> Axis(0.5, 1.0).position_percent(0.75), Axis(0.5, 1.0).position_percent(math.inf)
         ('50%', '100%')
         """
         share = (value - self.low) / (self.high - self.low)
@@ -112,9 +112,9 @@ class Axis:
         """The lines that every row has, as SVG: one at each tick, and a dotted one at the
         reference.
         """
-        lines = [_line(self.place_of(tick), ' stroke-opacity=".15"') for tick in self.ticks]
+        lines = [_line(self.position_percent(tick), ' stroke-opacity=".15"') for tick in self.ticks]
         if self.has_reference:
-            lines.append(_line(self.place_of(self.reference), ' stroke-dasharray="2"'))
+            lines.append(_line(self.position_percent(self.reference), ' stroke-dasharray="2"'))
         return "".join(lines)
 
     @property
@@ -122,7 +122,7 @@ class Axis:
         """The numbers at the ticks, as an SVG that stands below all rows."""
         places = max(0, -math.floor(math.log10(self.step)))  # the decimals of the step
         texts = "".join(
-            f'<text x="{self.place_of(tick)}" y="12">{number(tick, places)}</text>'
+            f'<text x="{self.position_percent(tick)}" y="12">{number(tick, places)}</text>'
             for tick in self.ticks
         )
         return (
@@ -164,7 +164,7 @@ def strip(
         f"<tbody>{body}</tbody><tfoot>{foot}</tfoot>"
     )
     (contents,) = plain.tables
-    row_letters = sum(contents.widths)
+    row_letters = sum(contents.column_widths)
     # the style sheet leaves the axis more room in a strip of long rows
     kind = "scroll strip long" if row_letters > LETTERS else "scroll strip"
     html = f'<div class="{kind}"><table>{inner}</table></div>'
@@ -198,14 +198,13 @@ def _marks(result: Result, axis: Axis) -> Iterator[str]:
     is_outside = is_reference and not axis.has_reference
     for name, (value, low, high) in result.points:
         if len(result.points) == 1 and not math.isnan(low):
-            yield (
-                f'<line x1="{axis.place_of(low)}" x2="{axis.place_of(high)}" y1="50%" y2="50%" '
-                f'stroke-width="3"/>'
-            )
+            left = axis.position_percent(low)
+            right = axis.position_percent(high)
+            yield f'<line x1="{left}" x2="{right}" y1="50%" y2="50%" stroke-width="3"/>'
         if is_outside and value < axis.low:
             yield OUTSIDE_BELOW
         elif is_outside:
             yield OUTSIDE_ABOVE
         elif math.isfinite(value):
             title = f"<title>{escape(name)}</title>"
-            yield f'<circle cx="{axis.place_of(value)}" cy="50%" r="5">{title}</circle>'
+            yield f'<circle cx="{axis.position_percent(value)}" cy="50%" r="5">{title}</circle>'

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from evalkit.drawing.cells import Cell, Head, Table, as_cell, breaking, escape
+from evalkit.drawing.cells import Cell, Head, Table, as_cell, breakable_name, escape
 from evalkit.drawing.columns import Column, Columns, named
 from evalkit.drawing.pieces import Html, folded, stack
 
@@ -26,13 +26,13 @@ class EndTags(NamedTuple):
 
 
 ALL_TAGS = EndTags()
-Lines = Sequence[Sequence[Cell | str]]  # rows of a table, each with the content of every column
+TableRows = Sequence[Sequence[Cell | str]]  # rows of a table, each with the content of every column
 
 
 def table(
     caption: str,
     columns: Sequence[Head],
-    rows: Lines,
+    rows: TableRows,
     note: str = "",
     place: str = "",
     *,
@@ -44,7 +44,7 @@ def table(
     The first cell of a row is its head. place: the id of the box. marks: the meaning of the marks
     of cells, which only a printed table shows.
     """
-    note = note_of_first(len(rows), note)
+    note = truncation_note(len(rows), note)
     content = _content(caption, columns, rows[:LISTED], note, marks)
     first_rows = content.rows
     folded_html = ""
@@ -58,7 +58,7 @@ def table(
 
 
 def split_table(
-    caption: str, columns: Sequence[Head], rows: Lines, note: str, *, marks: str, widest: int
+    caption: str, columns: Sequence[Head], rows: TableRows, note: str, *, marks: str, widest: int
 ) -> Html:
     """A table with at most `widest` columns after the first. Of more columns several tables below
     each other, about equally wide: each repeats the first column, and the last has the note.
@@ -79,7 +79,7 @@ def split_table(
     return stack(tables)
 
 
-def unlimited_table(caption: str, columns: Sequence[Head], rows: Lines, note: str = "") -> Html:
+def unlimited_table(caption: str, columns: Sequence[Head], rows: TableRows, note: str = "") -> Html:
     """A table with all its rows, however many: for a fold of its own. It has no end tags, which
     HTML does not need, to be smaller.
     """
@@ -89,7 +89,7 @@ def unlimited_table(caption: str, columns: Sequence[Head], rows: Lines, note: st
 
 
 def _content(
-    caption: str, columns: Sequence[Head], rows: Lines, note: str, marks: str = ""
+    caption: str, columns: Sequence[Head], rows: TableRows, note: str, marks: str = ""
 ) -> Table:
     """The contents of a table, its texts as cells."""
     cells = [list(map(as_cell, row)) for row in rows]
@@ -101,7 +101,7 @@ def _note_html(content: Table) -> str:
     return f'<p class="muted">{escape(content.note)}</p>' if content.note else ""
 
 
-def note_of_first(rows: int, note: str) -> str:
+def truncation_note(rows: int, note: str) -> str:
     """The note of a table of so many rows; if these are more than `LISTED`, it says that only the
     first are shown.
     """
@@ -175,7 +175,7 @@ def _start_of_column(head: Cell, cells: Sequence[Cell]) -> str:
     kind = ""
     if have_words and all(have_words):
         kind = f' class="{cells[0].kind}"'
-    return f'<th scope="col"{kind}>{head.markup or breaking(head.text)}'
+    return f'<th scope="col"{kind}>{head.markup or breakable_name(head.text)}'
 
 
 def _start_of_head(cell: Cell) -> str:
@@ -207,7 +207,7 @@ def of_rows(
     by_head = named(columns) if isinstance(columns, str) else columns
     cells_by_column = [make_cells(records) for make_cells in by_head.values()]
     table_rows = list(zip(*cells_by_column, strict=True))
-    return table(caption, list(by_head), table_rows, note_of_first(len(rows), note), place)
+    return table(caption, list(by_head), table_rows, truncation_note(len(rows), note), place)
 
 
 def by_system(

@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import SimpleNamespace
 from typing import Any
 
-from evalkit.numbers import filled
+from evalkit.numbers import fill_sentence
 
 
 class Severity(StrEnum):
@@ -57,27 +57,29 @@ class FindingKind:
 
     def note(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
         """A note; count: the number of rows, units, systems or columns that it is about."""
-        return self.rated(NOTE, count, form, **facts)
+        return self.finding_with_severity(NOTE, count, form, **facts)
 
     def warning(self, count: int | None = None, form: str = "", /, **facts: Any) -> "Finding":
         """A finding that could change the answer."""
-        return self.rated(WARNING, count, form, **facts)
+        return self.finding_with_severity(WARNING, count, form, **facts)
 
-    def rated(
+    def finding_with_severity(
         self, severity: Severity, count: int | None = None, form: str = "", /, **facts: Any
     ) -> "Finding":
         """A finding whose severity depends on the data. form: the name of the sentence, if there
         are several.
         """
-        return Finding(self, severity, filled(self.says[form], vars(measured) | facts), count)
+        return Finding(
+            self, severity, fill_sentence(self.says[form], vars(measured) | facts), count
+        )
 
 
 @dataclass(frozen=True)
 class Finding:
     """A finding: its kind, its severity, its text, and `count` rows or units out of `of` checked.
 
-    rows: up to five example rows, counted from 0. aside: True if it is about metrics that do not
-    decide, and so does not stand beside the answer.
+    rows: up to five example rows, counted from 0. lacks_deciding_metric: True if it is about
+    metrics that do not decide, and so does not stand beside the answer.
     """
 
     kind: FindingKind
@@ -86,13 +88,13 @@ class Finding:
     count: int | None = None
     of: int | None = None
     rows: tuple[int, ...] = ()
-    aside: bool = False
+    lacks_deciding_metric: bool = False
 
     def for_metrics(self, metrics: Collection[str], deciding: str) -> "Finding":
         """The finding about these metrics, which is aside if the one that decides is not among
         them.
         """
-        return replace(self, aside=deciding not in metrics)
+        return replace(self, lacks_deciding_metric=deciding not in metrics)
 
     def __str__(self) -> str:
         """The message with its code."""
@@ -114,7 +116,7 @@ class Finding:
     @property
     def touches_answer(self) -> bool:
         """True if it is about the metric that decides, and could change the answer by it."""
-        return VERDICT in self.kind.at and not self.aside
+        return VERDICT in self.kind.at and not self.lacks_deciding_metric
 
     def record(self) -> dict[str, object]:
         """The finding for a report's JSON."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-PACKED = {".gz", ".zst", ".bz2", ".lz4"}
+COMPRESSED_SUFFIXES = {".gz", ".zst", ".bz2", ".lz4"}
 
 
 def unpacked(path: Path) -> Any:
@@ -19,6 +19,6 @@ def plain(path: Path) -> Path:
     >>> plain(Path("runs/samples_gsm8k.jsonl.gz")).name, plain(Path("bm25.run")).name
     ('samples_gsm8k.jsonl', 'bm25.run')
     """
-    while path.suffix.lower() in PACKED:
+    while path.suffix.lower() in COMPRESSED_SUFFIXES:
         path = path.with_suffix("")
     return path

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
-ALL_OF_OWNER = 0o700  # the bits of a mode by which the owner may read, write and enter a folder
+# the bits of a mode by which the owner may read, write and enter a folder
+OWNER_PERMISSIONS = 0o700
 SCRATCH = re.compile(r"evalkit-(\d+)-.*")
 
 
@@ -21,7 +22,7 @@ def new_scratch_folder(parent: Path | None = None) -> Path:
     parent = parent or Path(tempfile.gettempdir())
     remove_leftovers(parent)
     path = Path(tempfile.mkdtemp(prefix=f"evalkit-{os.getpid()}-", dir=parent))
-    if path.stat().st_mode & ALL_OF_OWNER != ALL_OF_OWNER:
+    if path.stat().st_mode & OWNER_PERMISSIONS != OWNER_PERMISSIONS:
         path.rmdir()
         raise PermissionError(
             errno.EACCES, "umask must let you read what you write; set umask 022", str(parent)
@@ -63,11 +64,11 @@ def remove_leftovers(parent: Path | None = None) -> None:
     """Remove the temporary folders in `parent` that belong to processes which have ended."""
     for folder in (parent or Path(tempfile.gettempdir())).glob("evalkit-*"):
         name = SCRATCH.fullmatch(folder.name)
-        if name and os.name == "posix" and not alive(int(name[1])):
+        if name and os.name == "posix" and not is_process_alive(int(name[1])):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def alive(process: int) -> bool:
+def is_process_alive(process: int) -> bool:
     """True if a process with this number runs, of any user."""
     try:
         os.kill(process, 0)
@@ -81,12 +82,12 @@ def alive(process: int) -> bool:
 def is_writable(folder: Path) -> bool:
     """True if the folder is writable, or can be made in its nearest parent that exists."""
     try:
-        with tempfile.TemporaryFile(dir=nearest(folder)):
+        with tempfile.TemporaryFile(dir=nearest_existing_folder(folder)):
             return True
     except OSError:
         return False
 
 
-def nearest(folder: Path) -> Path:
+def nearest_existing_folder(folder: Path) -> Path:
     """The folder itself if it exists, else its nearest parent that does."""
     return next(place for place in (folder, *folder.absolute().parents) if place.exists())

@@ -21,8 +21,8 @@ SOCKET_PATH = 100  # bytes a Unix socket's path may have: 103 on macOS, 107 on L
 SOCKET_NAME = len("/kernel-ipc-1") + 1
 HOME_FOLDERS = (("XDG_CONFIG_HOME", ".config"), ("XDG_CACHE_HOME", ".cache"))
 UNITS = "EVALKIT_UNITS"  # where a report leaves the file of the units
-REPORTING = "EVALKIT_REPORTING"  # set where reports are made, and nobody looks anything up
-SETTINGS = """
+REPORTING_VARIABLE = "EVALKIT_REPORTING"  # set where reports are made, and nobody looks anything up
+KERNEL_CONFIG = """
 import sys
 
 c = get_config()
@@ -69,21 +69,22 @@ def surroundings(folder: Path, units: Path | None = None) -> Iterator[None]:
     """
     profile = folder / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
+    (profile / "ipython_kernel_config.py").write_text(KERNEL_CONFIG, encoding="utf-8")
     variables = {
         "IPYTHONDIR": str(folder / "ipython"),
         # Python does not import from the working directory, where a file such as pandas.py beside
         # the data would be imported in place of the package
         "PYTHONSAFEPATH": "1",
         "PYTHONPATH": os.pathsep.join(_import_paths(profile)),
-        REPORTING: "1",
+        REPORTING_VARIABLE: "1",
     }
     if "MPLCONFIGDIR" not in os.environ and not all(map(is_writable, _home_folders())):
         # where matplotlib could not store its list of fonts in its default folder
         variables["MPLCONFIGDIR"] = str(folder)
     if units is not None:
         variables[UNITS] = str(units)
-    variables |= processors.remedy(os.environ)  # what makes numpy's sort fast, where it is slow
+    # what makes numpy's sort fast, where it is slow
+    variables |= processors.fast_sort_variables(os.environ)
     with _environment(variables):
         yield
 

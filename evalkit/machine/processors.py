@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-SWITCH = "NPY_DISABLE_CPU_FEATURES"  # numpy's variable: processor features that it is not to use
+# numpy's variable: processor features that it is not to use
+DISABLED_FEATURES_VARIABLE = "NPY_DISABLE_CPU_FEATURES"
 # the feature of the processor with which numpy sorts numbers of 32 and 64 bits by AVX-512
 SORT_SINCE_2_4 = "X86_V4"
 SORT_BEFORE_2_4 = "AVX512_SKX"
@@ -36,24 +37,24 @@ def sorts_slowly(cpuinfo: str) -> bool:
     return any(low <= int(model) <= high for low, high in ZEN_4)
 
 
-def remedy(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
+def fast_sort_variables(environment: Mapping[str, str], cpuinfo: Path = CPUINFO) -> dict[str, str]:
     """Return the environment variable that makes numpy sort without AVX-512, to be added to the
     environment of a Python process; empty if the processor does not sort slowly with it, or if the
     user has set the variable, even to "".
 
     numpy, which is not imported here, reads the variable at its import.
     """
-    if SWITCH in environment or not sorts_slowly(cpu_description(cpuinfo)):
+    if DISABLED_FEATURES_VARIABLE in environment or not sorts_slowly(cpu_description(cpuinfo)):
         return {}
     from importlib.metadata import version
 
     major, minor = version("numpy").split(".")[:2]
     is_before_2_4 = (int(major), int(minor)) < (2, 4)
     slow_feature = SORT_BEFORE_2_4 if is_before_2_4 else SORT_SINCE_2_4
-    return {SWITCH: slow_feature}
+    return {DISABLED_FEATURES_VARIABLE: slow_feature}
 
 
-def dispatched() -> list[str]:
+def avx512_sort_features() -> list[str]:
     """Return the processor features by which numpy chooses its AVX-512 sort in this process: those
     that it was built with and that are enabled. Empty if it sorts in another way.
     """
@@ -61,7 +62,9 @@ def dispatched() -> list[str]:
     features = []
     for name in (SORT_SINCE_2_4, SORT_BEFORE_2_4):
         is_built_in = name in numpy.__cpu_dispatch__
-        is_enabled = numpy.__cpu_features__.get(name)  # False if SWITCH names it
+        is_enabled = numpy.__cpu_features__.get(
+            name
+        )  # False if DISABLED_FEATURES_VARIABLE names it
         if is_built_in and is_enabled:
             features.append(name)
     return features
@@ -69,7 +72,7 @@ def dispatched() -> list[str]:
 
 def sort_name() -> str:
     """Return the name of the sort in this process, for a benchmark or a report on the machine."""
-    return "with AVX-512" if dispatched() else "without AVX-512"
+    return "with AVX-512" if avx512_sort_features() else "without AVX-512"
 
 
 def cpu_description(cpuinfo: Path = CPUINFO) -> str:
@@ -82,4 +85,4 @@ def cpu_description(cpuinfo: Path = CPUINFO) -> str:
 
 def this_process_sorts_slowly() -> bool:
     """Return whether this process sorts slowly: on a Zen 4 with its AVX-512 sort enabled."""
-    return sorts_slowly(cpu_description(CPUINFO)) and bool(dispatched())
+    return sorts_slowly(cpu_description(CPUINFO)) and bool(avx512_sort_features())

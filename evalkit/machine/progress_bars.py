@@ -54,13 +54,13 @@ def _progress_line(what: str, done: int, total: int, unit: str) -> str:
     """The line with its bar, or without if the total is unknown."""
     if not total:
         return f"{what} {done:,} {unit}".rstrip()
-    return f"{what} {bar(done, total)} {done:,} of {total:,} {unit}".rstrip()
+    return f"{what} {progress_bar_text(done, total)} {done:,} of {total:,} {unit}".rstrip()
 
 
-def bar(done: int, total: int) -> str:
+def progress_bar_text(done: int, total: int) -> str:
     """A bar of 20 characters.
 
-    >>> bar(1, 4)
+    >>> progress_bar_text(1, 4)
     '[#####...............]'
     """
     filled = round(20 * min(done / total, 1.0))

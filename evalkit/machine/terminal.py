@@ -5,7 +5,9 @@ import sys
 from typing import TextIO
 
 # of terminals: what moves the cursor, sets colours and titles, or turns the direction of text
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL_CHARACTERS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def printable(text: str) -> str:
@@ -14,10 +16,10 @@ def printable(text: str) -> str:
     >>> printable("a\x1b[31m")
     'a\\\\x1b[31m'
     """
-    return CONTROL.sub(escaped, text)
+    return CONTROL_CHARACTERS.sub(escape_control_character, text)
 
 
-def escaped(character: re.Match[str]) -> str:
+def escape_control_character(character: re.Match[str]) -> str:
     """A control character as Python escapes it, without quotes."""
     return ascii(character[0]).strip("'")
 

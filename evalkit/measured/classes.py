@@ -17,7 +17,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.caching import cached
 from evalkit.catalogue.kinds import Loss, Share
-from evalkit.catalogue.metric import Combined, Metric, MetricAtK, Weighted
+from evalkit.catalogue.metric import MeanOverClasses, Metric, MetricAtK, Weighted
 from evalkit.catalogue.score_kinds import ScoreKind, Tables
 from evalkit.catalogue.tables import against_rest
 from evalkit.measured.readings import (
@@ -156,7 +156,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         number, or of a share of rows by name.
         """
         counted = self.summary.cells[CellsKey(group, name)]
-        return self.first.counting.slice_cells(counted, self.layout)
+        return self.first.cell_counter.slice_cells(counted, self.layout)
 
     @abstractmethod
     def problem_cells(self, group: int, c: int) -> ProblemCells:
@@ -182,7 +182,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         """
         by_systems = self.summary.cells[CellsKey(group, name)].cells
         tally = by_systems[i, i]  # of one system; that of a pair has two different numbers
-        return self.first.counting.cells(tally.merged, systems=1)
+        return self.first.cell_counter.cells(tally.merged, systems=1)
 
     @property
     def bin_errors(self) -> BinErrors:
@@ -280,7 +280,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         their own, as there is nothing to take a mean over.
         """
         kind = metric_at_k.metric.kind
-        assert isinstance(kind, Combined)
+        assert isinstance(kind, MeanOverClasses)
         shares = self.shares_in(kind, group)
         present = np.flatnonzero(shares > 0).tolist()  # numbers of classes or labels
         key = GroupMetric(group, sums_label(metric_at_k))
@@ -301,9 +301,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         # comparisons need sums of powers of the influence on the difference to each other system
         return replace(mean, powers=self.powers(key), rows_per_class=self.rows_per_class(group))
 
-    def metric_of_problem(self, kind: Combined, group: int) -> MetricAtK:
+    def metric_of_problem(self, kind: MeanOverClasses, group: int) -> MetricAtK:
         """The metric of each class or label of a mean; by the jackknife if they are many and have
-        few positives in the group, see `Combined.scarce`.
+        few positives in the group, see `MeanOverClasses.scarce`.
         """
         if self.plain and kind.scarce(self.positive_weights(group)):
             return MetricAtK(kind.leave_one_out.metric)
@@ -313,7 +313,7 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         """The number of rows of each class; of labels the weight of the rows with each label."""
         return self.rows_per_class(group).astype(np.float64)
 
-    def shares_in(self, kind: Combined, group: int) -> Floats:
+    def shares_in(self, kind: MeanOverClasses, group: int) -> Floats:
         """The share of each class or label in a mean: equal shares, which add up to 1; a weighted
         mean over labels has others. kind, group: unused here, as equal shares depend on neither.
         """
@@ -329,7 +329,9 @@ class BlockMetrics(ABC, Generic[SpecificSums]):
         i = self.systems.index(system)
         return self.problem_statistic(metric_at_k, ALL_ROWS_GROUP, i, c, moments)
 
-    def derived(self, metric: Metric, system: str, change: Change, c: int = 0) -> CellStatistic:
+    def statistic_after_change(
+        self, metric: Metric, system: str, change: Change, c: int = 0
+    ) -> CellStatistic:
         """A metric of the classes, or of label c, on all rows, after `change` has replaced actual
         values and predictions. The statistic has a row for each cell, so that `change` is applied
         to a few rows only.
@@ -473,7 +475,7 @@ def sums_label(metric_at_k: MetricAtK) -> str:
     shares then use the same sums. A mean with weighted shares has sums and a label of its own.
     """
     kind = metric_at_k.metric.kind
-    assert isinstance(kind, Combined)
+    assert isinstance(kind, MeanOverClasses)
     if isinstance(kind, Weighted):
         return metric_at_k.label
     return MetricAtK(kind.metric).label
@@ -538,7 +540,7 @@ class SummedBinary(BlockMetrics[BinarySums]):
         # each metric and, in it, each system has two columns: see `_unit_terms`
         pairs_of_columns_before = metric * len(self.systems) + self.systems.index(system)
         column = 2 * pairs_of_columns_before
-        columns_by_unit = self.summary.specific.unit_terms[group].units
+        columns_by_unit = self.summary.kind_sums.unit_terms[group].units
         numerator, denominator = columns_by_unit[column : column + 2]
         # clustered: a unit with a value may have several rows
         return UnitStatistic(metric_at_k, Sums(numerator, denominator), design=Layout.CLUSTERED)
@@ -551,7 +553,7 @@ class SummedBinary(BlockMetrics[BinarySums]):
         statistic = cell_statistic(metric_at_k, self.cells(group), i)
         if group != ALL_ROWS_GROUP or self.choice is None:
             return statistic
-        rows = replace(statistic.rows, redraw=lambda: self.rechosen_counts(i))
+        rows = replace(statistic.rows, redraw_counts=lambda: self.rechosen_counts(i))
         return replace(statistic, rows=rows)
 
     @cached
@@ -599,7 +601,9 @@ class SummedBinary(BlockMetrics[BinarySums]):
         cells but those of `ALL_CLASSES`.
         """
         if self.second_summary is not None and group in self.second_summary.cells:
-            return self.first.counting.slice_cells(self.second_summary.cells[group], self.layout)
+            return self.first.cell_counter.slice_cells(
+                self.second_summary.cells[group], self.layout
+            )
         # `by_pair`, the cells of pairs, stays empty: decisions that are compared are counted in a
         # second reading
         decisions = []
@@ -668,7 +672,7 @@ class ClassesInMemory(ProblemsInMemory):
         """The number of rows for which a system predicts each class."""
         return np.bincount(self.rows[system].predicted, minlength=self._first_rows.classes)
 
-    def derived(self, metric: Metric, system: str, change: Change) -> RowStatistic:
+    def statistic_after_change(self, metric: Metric, system: str, change: Change) -> RowStatistic:
         """A metric of a system's rows after `change` has replaced their actual values and
         predictions.
         """
@@ -754,17 +758,17 @@ class SummedClasses(BlockMetrics[ClassSums]):
 
     def top_scores(self, system: str) -> counts.Counts:
         """The table of right and wrong predictions by the score of the predicted class."""
-        tally = self.summary.specific.top_scores[self.systems.index(system)]
+        tally = self.summary.kind_sums.top_scores[self.systems.index(system)]
         return Binned(tally.merged, self.scale).midpoint_counts
 
     def not_highest(self, system: str) -> int:
         """The number of rows whose predicted class does not have the highest score."""
         i = self.systems.index(system)
-        return int(self.summary.specific.not_highest.sums[i])
+        return int(self.summary.kind_sums.not_highest.sums[i])
 
     def row_sums(self, system: str) -> RowSums:
         """The sums of the rows' scores."""
-        return self.summary.specific.row_sums[self.systems.index(system)]
+        return self.summary.kind_sums.row_sums[self.systems.index(system)]
 
     def constant_rows(self, shares: Floats) -> Rows:
         """The predictions of a constant baseline, the largest class with the shares of the classes

@@ -12,7 +12,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.kinds import Loss, RowMasks, Share, TermsKind, all_eligible
-from evalkit.catalogue.metric import Combined, Metric, MetricAtK, Weighted
+from evalkit.catalogue.metric import MeanOverClasses, Metric, MetricAtK, Weighted
 from evalkit.catalogue.score_kinds import Overlap
 from evalkit.catalogue.tables import AVERAGE_PRECISION, LABELS, ROC_AUC, of_label
 from evalkit.measured.classes import (
@@ -146,7 +146,9 @@ class LabelsInMemory(ProblemsInMemory):
         tn, fp, fn, tp = np.bincount(cell, minlength=4).tolist()
         return DecisionOutcomes(tp, fp, fn, tn)
 
-    def derived(self, metric: Metric, system: str, change: Change, label: int) -> RowStatistic:
+    def statistic_after_change(
+        self, metric: Metric, system: str, change: Change, label: int
+    ) -> RowStatistic:
         """A metric of one label after `change` has replaced its actual values and predictions."""
         rows = of_label(self.rows[system], label)
         return RowStatistic(MetricAtK(metric), change(rows))
@@ -210,7 +212,7 @@ class PairColumns(NamedTuple):
     sign: float
 
     @property
-    def all(self) -> slice:
+    def column_slice(self) -> slice:
         """The three columns."""
         return slice(self.start, self.start + len(PairSums._fields))
 
@@ -239,19 +241,19 @@ class SharedRowsStatistic(MomentStatistic):
             return PairColumns(self.starts[self.number, other.number], sign=1.0)
         return PairColumns(self.starts[other.number, self.number], sign=-1.0)
 
-    def overlaps(self, other: Self) -> bool:
+    def shares_units_with(self, other: Self) -> bool:
         """True if both systems have a value on at least one row."""
         pair = self._pair(other)
-        totals = PairSums(*self.pair_moments.totals[pair.all])
+        totals = PairSums(*self.pair_moments.totals[pair.column_slice])
         return bool(totals.weight > 0)
 
-    def shared_difference(self, second: Self) -> Difference:
+    def difference_on_shared_units(self, second: Self) -> Difference:
         """The mean difference of two systems' losses over the rows on which both are defined, Σ
         weight · difference / Σ weight, and its standard error by the delta method. If rows are
         clustered or weighted, the effective number of units is that of all rows.
         """
         pair = self._pair(second)
-        totals = PairSums(*self.pair_moments.totals[pair.all])
+        totals = PairSums(*self.pair_moments.totals[pair.column_slice])
         # the columns have the system with the lower number less the other
         lower_less_higher = float(totals.difference / totals.weight)
         # Both systems have a loss on the same rows if the rows of each have as much weight as the
@@ -282,10 +284,10 @@ class SharedRowsStatistic(MomentStatistic):
         """
         columns_by_unit = self.pair_moments.units
         if columns_by_unit is None:
-            totals = PairSums(*self.pair_moments.totals[pair.all])
+            totals = PairSums(*self.pair_moments.totals[pair.column_slice])
             rows_with_both = round(float(totals.rows))  # a whole number, as each row counts 1
             return min(rows_with_both, self.pair_moments.n)
-        sums_by_unit = PairSums(*columns_by_unit[pair.all])
+        sums_by_unit = PairSums(*columns_by_unit[pair.column_slice])
         has_both = sums_by_unit.weight != 0  # the weight is that of the rows with both losses
         return int(np.count_nonzero(has_both))
 
@@ -294,7 +296,7 @@ class SharedRowsStatistic(MomentStatistic):
         value; only if the units are kept.
         """
         pair = self._pair(second)
-        columns_by_unit = PairSums(*self.pair_moments.units[pair.all])
+        columns_by_unit = PairSums(*self.pair_moments.units[pair.column_slice])
         return Sums(pair.sign * columns_by_unit.difference, columns_by_unit.weight)
 
 
@@ -343,7 +345,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         share_of_cells = MetricAtK(replace(metric_at_k.metric, kind=kind), metric_at_k.k)
         return class_cells.cell_statistic(share_of_cells, self.cells(group, metric_at_k.label), i)
 
-    def shares_in(self, kind: Combined, group: int) -> Floats:
+    def shares_in(self, kind: MeanOverClasses, group: int) -> Floats:
         """The share of each label in a mean. They add up to 1; those of a weighted mean are all 0
         if no row of the group has a label.
         """
@@ -391,7 +393,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         kind = metric_at_k.metric.kind
         if isinstance(kind, TermsKind):  # micro-averaged
             return self._metric_of_leader(number, metric_at_k)
-        assert isinstance(kind, Combined)
+        assert isinstance(kind, MeanOverClasses)
         assert self.second is not None
         assert self.second_summary is not None
         leader = self.second.leader
@@ -456,7 +458,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
     @property
     def per_row(self) -> LabelsPerRow:
         """The mean number of labels of a row, and the share of rows that have none, by weight."""
-        without_label = float(self.summary.specific.without_label) * (self.scale or 1.0)
+        without_label = float(self.summary.kind_sums.without_label) * (self.scale or 1.0)
         share_of_none = without_label / self._total_weight
         return LabelsPerRow(float(self.shares.sum()), share_of_none)
 
@@ -497,8 +499,9 @@ class SummedLabels(BlockMetrics[LabelSums]):
         """
         if self.weighted:  # the bins of `_pooled_bins` have weights, not numbers of rows
             i = self.systems.index(system)
-            bins = self.summary.specific.unweighted_scores[i].merged
-            # these bins have no classes: in place of positives they have all rows, see `grid.tally`
+            bins = self.summary.kind_sums.unweighted_scores[i].merged
+            # these bins have no classes: in place of positives they have all rows, see
+            # `grid.bin_values`
             scores_in_bin = bins.positive
         else:
             bins = self._pooled_bins(system)
@@ -520,7 +523,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         """True if the combinations of labels were counted, each by itself: there are few enough
         labels, and so few combinations that no bin holds several.
         """
-        label_sets = self.summary.specific.label_sets
+        label_sets = self.summary.kind_sums.label_sets
         return bool(label_sets) and label_sets[0].merged.shift == 0
 
     def constant_rows(self, system: str) -> Rows:
@@ -528,7 +531,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         rows, at the thresholds of a system. There is one row for each combination of labels that
         occurs, with the weight of all rows that have it. Only if `label_sets_known`.
         """
-        (tally,) = self.summary.specific.label_sets
+        (tally,) = self.summary.kind_sums.label_sets
         label_sets = tally.merged  # the codes of the combinations, counted as scores are
         code = grid.scores(label_sets.low).astype(np.int64)
         # bit j of a code is set where label j is true
@@ -536,7 +539,7 @@ class SummedLabels(BlockMetrics[LabelSums]):
         shifted = code[:, None] >> label_numbers  # shape (label sets, labels)
         actual = shifted & 1 == 1
         # these bins have no classes: in place of negatives they have the weight of all rows, in
-        # units of the scale, see `grid.tally`; without a scale rows count 1
+        # units of the scale, see `grid.bin_values`; without a scale rows count 1
         unit_of_weight = np.float64(self.scale or 1.0)
         weight: Floats = label_sets.negative * unit_of_weight
         score = np.tile(self.shares, (len(actual), 1))
@@ -566,7 +569,7 @@ def second_reading(
         metrics_of_group = metrics if group == ALL_ROWS_GROUP else metrics[:1]
         for metric_at_k in metrics_of_group:
             base = metric_at_k.base
-            if isinstance(metric_at_k.metric.kind, Combined):  # a mean over the labels
+            if isinstance(metric_at_k.metric.kind, MeanOverClasses):  # a mean over the labels
                 # means that can use the same sums have the same key
                 key = GroupMetric(group, sums_label(metric_at_k))
                 means[key] = _mean_influence(labels, metric_at_k, group)
@@ -611,7 +614,7 @@ def _areas_of_labels(
         if key not in means:
             # A mean over the labels, as `_mean_influence` takes one. Only the influence on the area
             # of each label is used later, so that the parts of the mean are never asked for.
-            mean = Combined(area, lambda rows: [])
+            mean = MeanOverClasses(area, lambda rows: [])
             mean_area = MetricAtK(Metric(area.name, "labels", kind=mean, formula=""))
             areas[key] = _mean_influence(labels, mean_area, ALL_ROWS_GROUP)
     return areas
@@ -631,7 +634,7 @@ def _mean_influence(labels: SummedLabels, metric_at_k: MetricAtK, group: int) ->
     each two systems.
     """
     kind = metric_at_k.metric.kind
-    assert isinstance(kind, Combined)
+    assert isinstance(kind, MeanOverClasses)
     systems = range(len(labels.systems))
     shares = labels.shares_in(kind, group)
     metric = labels.metric_of_problem(kind, group)  # of each label
@@ -742,7 +745,7 @@ def _adders_by_threshold(labels: SummedLabels, leader: str) -> Iterator[TermAdde
     i = labels.systems.index(leader)
     scores_of_labels = [labels.scores(ALL_ROWS_GROUP, i, j) for j in labels.problems]
     macro_f1 = LABELS["macro_f1"].kind
-    assert isinstance(macro_f1, Combined)
+    assert isinstance(macro_f1, MeanOverClasses)
     # F1 itself or, with many labels of few positives, its leave-one-out form
     f1 = labels.metric_of_problem(macro_f1, ALL_ROWS_GROUP).metric.kind
     assert isinstance(f1, Overlap)
@@ -797,4 +800,4 @@ def label_term_adder(
     per label.
     """
     rows_of_system = partial(label_rows, thresholds=thresholds)
-    return TermAdder.uncentred(metrics, systems, max_units, rows_of_system)
+    return TermAdder.uncentred_term_adder(metrics, systems, max_units, rows_of_system)

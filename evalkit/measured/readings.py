@@ -247,7 +247,7 @@ class FirstSummary(Bundle, Generic[SpecificSums]):
     (`ALL_ROWS_GROUP`, then slices), systems, classes and labels are numbered.
 
     cells: the decisions of all systems. moments: of the terms of losses, by group. scores: in bins,
-    of each system and class or label. specific: the sums that only one kind of table has: of two
+    of each system and class or label. kind_sums: the sums that only one kind of table has: of two
     classes (`BinarySums`), of several (`ClassSums`) or of labels (`LabelSums`). weights: the total
     weight of the rows, by group. rows: the number of rows. ids: counts ids that occur again.
     """
@@ -255,7 +255,7 @@ class FirstSummary(Bundle, Generic[SpecificSums]):
     cells: dict[CellsKey, CellCounts]
     moments: dict[int, Moments | UnitSums]
     scores: dict[ScoresKey, Tally]
-    specific: SpecificSums
+    kind_sums: SpecificSums
     weights: dict[int, float]
     rows: int
     ids: KeyRepeats
@@ -275,14 +275,14 @@ class Decisions(NamedTuple):
 class FirstReading(ABC, Generic[SpecificSums]):
     """The first reading: a function from a block of rows to its sums, which are added over blocks.
 
-    counting: counts confusion cells. loss_adder: adds up the losses of the rows. slices_losses,
+    cell_counter: counts confusion cells. loss_adder: adds up the losses of the rows. slices_losses,
     slices_scores: True if losses, and scores, are also counted for slices. problems: the number of
     classes or labels, each against the rest, 1 for two classes; several share the allowed number of
     bins. exact_thresholds: for each system the threshold at which counts stay exact; None if no
     threshold is known. max_ids: the largest number of rows whose ids are checked for duplicates.
     """
 
-    counting: CellCounter
+    cell_counter: CellCounter
     loss_adder: TermAdder
     limits: Limits
     slices_losses: bool = False
@@ -294,7 +294,7 @@ class FirstReading(ABC, Generic[SpecificSums]):
     @property
     def scale(self) -> float | None:
         """The unit that weights are counted in; None for unweighted rows."""
-        return self.counting.scale
+        return self.cell_counter.scale
 
     @property
     def has_two_classes(self) -> bool:
@@ -328,9 +328,9 @@ class FirstReading(ABC, Generic[SpecificSums]):
         for group, rows in problem_rows.groups():
             total_weights[group] = rows.total_weight
             has_all_rows = group == ALL_ROWS_GROUP
-            weight = self.counting.weights(rows)  # whole numbers; None for unweighted rows
+            weight = self.cell_counter.weights(rows)  # whole numbers; None for unweighted rows
             for name, actual, predicted in self.decisions(rows, group):
-                cells[CellsKey(group, name)] = self.counting.count(
+                cells[CellsKey(group, name)] = self.cell_counter.count(
                     rows, actual.astype(np.int64), predicted.astype(np.int64), weight
                 )
             if self.loss_adder.metrics and (has_all_rows or self.slices_losses):
@@ -342,7 +342,7 @@ class FirstReading(ABC, Generic[SpecificSums]):
             cells=cells,
             moments=moments,
             scores=scores,
-            specific=self.specific_sums(problem_rows, self.counting.weights(problem_rows)),
+            kind_sums=self.specific_sums(problem_rows, self.cell_counter.weights(problem_rows)),
             weights=total_weights,
             rows=len(block),
             ids=KeyRepeats.from_keys(id_hashes, self.max_ids),
@@ -443,9 +443,9 @@ class BinaryFirstReading(FirstReading[BinarySums]):
     unit_metrics_in_slices: bool = False
 
     def __call__(self, block: Block) -> FirstSummary[BinarySums]:
-        """The sums of the first reading over a block of rows. `specific.unit_terms` has the moments
-        over units of the terms of metrics that rank the rows within each unit: for all rows and, if
-        these metrics are measured there, for each slice. It is empty without such metrics.
+        """The sums of the first reading over a block of rows. `kind_sums.unit_terms` has the
+        moments over units of the terms of metrics that rank the rows within each unit: for all rows
+        and, if these metrics are measured there, for each slice. It is empty without such metrics.
         """
         summary = super().__call__(block)
         if not self.unit_metrics:
@@ -455,8 +455,8 @@ class BinaryFirstReading(FirstReading[BinarySums]):
             if group == ALL_ROWS_GROUP or self.unit_metrics_in_slices:
                 # units are kept one by one: the metric needs numerator and denominator of each
                 unit_terms[group] = Moments.from_block(rows, self._unit_terms, max_units=UNITS)
-        specific = replace(summary.specific, unit_terms=unit_terms)
-        return replace(summary, specific=specific)
+        kind_sums = replace(summary.kind_sums, unit_terms=unit_terms)
+        return replace(summary, kind_sums=kind_sums)
 
     def specific_sums(self, block: Block, weight: Ints | None) -> BinarySums:
         """The number of positive rows and, for each system, the number of scores outside 0..1 and
@@ -775,7 +775,7 @@ class LabelFirstReading(FirstReading[LabelSums]):
             # have only weights by score if rows are weighted, so that rows are counted here.
             max_bins = self.max_bins()  # as for the scores of one label
             for scores_of_system in block.predictions:
-                table = grid.tally(scores_of_system.ravel(), max_bins=max_bins)
+                table = grid.bin_values(scores_of_system.ravel(), max_bins=max_bins)
                 unweighted_scores.append(Tally(max_bins=max_bins, grids=(table,)))
         label_sets = []
         if self.problems <= MAX_CODED_LABELS:
@@ -783,7 +783,7 @@ class LabelFirstReading(FirstReading[LabelSums]):
             # as it counts scores
             code = 2.0 ** np.arange(self.problems) @ block.truth
             max_sets = self.limits.bins  # the whole limit, as there is a single tally of them
-            table = grid.tally(code, weight, max_bins=max_sets)
+            table = grid.bin_values(code, weight, max_bins=max_sets)
             label_sets.append(Tally(max_bins=max_sets, grids=(table,)))
         return LabelSums(
             without_label=weight_without_label,
@@ -1117,7 +1117,7 @@ class SecondReading:
         """The confusion cells of the decisions on two classes: positive if the score reaches the
         system's threshold; for all systems.
         """
-        counting = self.first.counting
+        counting = self.first.cell_counter
         (is_positive,) = block.truth  # two classes are one problem
         predicted = [
             score >= threshold

@@ -211,7 +211,7 @@ class TermAdder:
         return replace(adder, offsets=offsets)
 
     @staticmethod
-    def uncentred(
+    def uncentred_term_adder(
         metrics: Sequence[MetricAtK],
         systems: int,
         max_units: int,

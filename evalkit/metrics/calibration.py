@@ -61,22 +61,22 @@ def brier_skill_influence(c: Counts) -> Floats:
     return ratio(b - loss + from_uncertainty, c.total * r * (1 - r))
 
 
-def clipped(c: Counts) -> float:
+def clipped_weight(c: Counts) -> float:
     """Weight of the rows whose score `log_loss` clips: 0, 1 and everything outside [0, 1]."""
     outside = (c.threshold < EPSILON) | (c.threshold > 1 - EPSILON)
     weight: float = c.rows[outside].sum().item()
     return weight
 
 
-def unforeseen(c: Counts, chance: float) -> float:
+def unlikely_loss_share(c: Counts, chance: float) -> float:
     """The share of the log loss that comes from rows whose outcome had a probability below
     `chance`.
 
     Rows whose outcome had a probability that log loss clips, such as 0, count in the total only:
-    `clipped` counts them. NaN without rows.
+    `clipped_weight` counts them. NaN without rows.
 
     >>> from evalkit.metrics.counts import count
-    >>> round(unforeseen(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)
+    >>> round(unlikely_loss_share(count([0.0005, 0.5, 0.5], [1, 1, 0]), 0.001), 3)
     0.846
     """
     # a row for positives and one for negatives, a column per threshold

@@ -41,7 +41,7 @@ class Draws:
         return np.maximum(self.count - 1, 0)
 
     @property
-    def passes(self) -> bool:
+    def has_binary_draws(self) -> bool:
         """True if all draws are 0 or 1: then the sum of their squares equals their sum."""
         around_mean = self._freedom * np.nan_to_num(self.variance)
         squares = around_mean + self.count * self.mean**2
@@ -53,7 +53,7 @@ class Draws:
         distinct values, which often tie.
         """
         units_with_several = int(np.count_nonzero(self.count > 1))
-        return 2 * units_with_several > len(self) and self.passes
+        return 2 * units_with_several > len(self) and self.has_binary_draws
 
     @property
     def pooled(self) -> float:

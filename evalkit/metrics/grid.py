@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, quotient, ratio
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics.counts import Counts, Weights, ordered, runs, steps, with_label
 
-MAX_BINS = USUAL.bins
+MAX_BINS = USUAL_LIMITS.bins
 STEP = 2**15  # codes processed at once: they stay in the cache
 ROOM = 2**62  # codes of a smaller absolute value leave one of their 64 bits unused
 MAX_SHIFT = 63  # codes have 64 bits, into which 2^64 does not fit
@@ -83,7 +83,7 @@ def scores(code: Ints) -> Floats:
     return ordered(code).view(np.float64)
 
 
-def reduce(
+def bin_scores(
     score: Floats,
     label: Bools,
     weight: Ints | None = None,
@@ -98,7 +98,7 @@ def reduce(
     label: True for positives. weight: whole numbers, because the sum of real numbers would depend
     on the order of the rows. cut: a threshold at which a bin begins.
 
-    >>> g = reduce(np.array([0.8, 0.5, 0.5, 0.3]), np.array([True, True, False, False]))
+    >>> g = bin_scores(np.array([0.8, 0.5, 0.5, 0.3]), np.array([True, True, False, False]))
     >>> g.shift, g.positive, g.negative
     (0, array([0, 1, 1]), array([1, 1, 0]))
     """
@@ -129,13 +129,13 @@ def reduce(
     )
 
 
-def tally(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BINS) -> Grid:
+def bin_values(values: Floats, weight: Ints | None = None, *, max_bins: int = MAX_BINS) -> Grid:
     """Count values without classes in at most `max_bins` bins. In the grid `positive` is the number
     of rows of each bin, and `negative` is their weight.
 
     weight: whole numbers; if None, each row weighs 1.
 
-    >>> g = tally(np.array([2.5, -1.0, 2.5]), np.array([1, 4, 2]))
+    >>> g = bin_values(np.array([2.5, -1.0, 2.5]), np.array([1, 4, 2]))
     >>> scores(g.low).tolist(), g.positive.tolist(), g.negative.tolist()
     ([-1.0, 2.5], [1, 2], [4, 3])
     """
@@ -196,7 +196,7 @@ def merge(grids: Sequence[Grid], max_bins: int = MAX_BINS) -> Grid:
     bins.
 
     >>> rows = np.array([0.8, 0.5]), np.array([True, False])
-    >>> merge([reduce(*rows), reduce(*rows)]).positive
+    >>> merge([bin_scores(*rows), bin_scores(*rows)]).positive
     array([0, 2])
     """
     low = np.concatenate([table.low for table in grids])
@@ -349,7 +349,7 @@ def counts(g: Grid, scale: float = 1.0) -> Counts:
 
     scale: the weight that a 1 in the bins represents.
 
-    >>> counts(reduce(np.array([0.8, 0.5, 0.5]), np.array([True, True, False]))).tp
+    >>> counts(bin_scores(np.array([0.8, 0.5, 0.5]), np.array([True, True, False]))).tp
     array([1, 2])
     """
     filled = _filled_bins(g)
@@ -407,7 +407,7 @@ def extreme_orders(g: Grid) -> ExtremeOrders:
     The value of a metric that rises if a positive moves up and a negative down lies between its
     values for the two.
 
-    >>> g = reduce(np.array([1.0, 1.1, 3.0]), np.array([True, False, True]), max_bins=2)
+    >>> g = bin_scores(np.array([1.0, 1.1, 3.0]), np.array([True, False, True]), max_bins=2)
     >>> orders = extreme_orders(g)
     >>> counts(orders.worst).fp, counts(orders.best).fp
     (array([0, 1, 1]), array([0, 0, 1]))
@@ -452,7 +452,7 @@ def auc_width(c: Counts, pooled_scores: Bools) -> float:
     `pools_scores`.
 
     >>> rows = np.array([1.0, 1.1, 3.0]), np.array([True, False, True])
-    >>> auc_width(counts(reduce(*rows, max_bins=2)), np.array([False, True]))
+    >>> auc_width(counts(bin_scores(*rows, max_bins=2)), np.array([False, True]))
     0.25
     """
     pairs = 0.0
@@ -480,7 +480,7 @@ def average_precision_limits(c: Counts, pooled_scores: Bools) -> Range:
     that stands for a bin of several scores.
 
     >>> rows = np.array([1.0, 1.1, 3.0]), np.array([True, False, True])
-    >>> c = counts(reduce(*rows, max_bins=2))
+    >>> c = counts(bin_scores(*rows, max_bins=2))
     >>> limits = average_precision_limits(c, pooled_scores=np.array([False, True]))
     >>> [round(limit, 4) for limit in limits]
     [0.75, 1.0]

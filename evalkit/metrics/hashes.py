@@ -17,7 +17,7 @@ Hashes = np.ndarray  # whole numbers of 64 bits without sign
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mixed(x: Hashes) -> Hashes:
+def mix_bits(x: Hashes) -> Hashes:
     """Whole numbers that look random, by the mixing function of splitmix64: different numbers are
     mixed into different ones. doi:10.1145/2714064.2660195.
     """
@@ -26,22 +26,23 @@ def mixed(x: Hashes) -> Hashes:
     return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def of_numbers(columns: Sequence[Floats]) -> Hashes:
+def hash_numbers(columns: Sequence[Floats]) -> Hashes:
     """A hash of the numbers of each row; equal rows have equal hashes."""
     key = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         bits = (column + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-        key = mixed(key + bits + GOLDEN)
+        key = mix_bits(key + bits + GOLDEN)
     return key
 
 
-def of_texts(column: Any) -> Hashes:
+def hash_texts(column: Any) -> Hashes:
     """A hash of each text of an Arrow array. Each byte is hashed together with its position in the
-    text. The hashes of a text are added up, with its length, and the sum is hashed (`mixed`).
+    text. The hashes of a text are added up, with its length, and the sum is hashed (`mix_bits`).
 
     >>> import pyarrow as pa
     >>> texts = ["ab", "ba", "", "ab"]
-    >>> of_texts(pa.array(texts)).tolist() == of_texts(pa.array(["x", *texts]).slice(1)).tolist()
+    >>> in_a_slice = pa.array(["x", *texts]).slice(1)
+    >>> hash_texts(pa.array(texts)).tolist() == hash_texts(in_a_slice).tolist()
     True
     """
     import pyarrow as pa
@@ -63,10 +64,10 @@ def of_texts(column: Any) -> Hashes:
         byte_number = np.arange(len(text_bytes))
         position = byte_number - np.repeat(text_start, length) + 1
         steps = position.astype(np.uint64) * GOLDEN
-        byte_hashes = mixed(text_bytes + steps)
+        byte_hashes = mix_bits(text_bytes + steps)
         filled = length > 0  # reduceat would give an empty text the hash of the next byte
         sum_of_hashes[filled] = np.add.reduceat(byte_hashes, text_start[filled])
-    return mixed(sum_of_hashes + length.astype(np.uint64))
+    return mix_bits(sum_of_hashes + length.astype(np.uint64))
 
 
 @dataclass(frozen=True, eq=False)

@@ -264,7 +264,7 @@ def weighted_parts(actual: Floats, quantiles: Quantiles) -> WeightedParts:
     return WeightedParts(overprediction, underprediction, dispersion)
 
 
-def reached(actual: Floats, distribution: Predictive, percent: float) -> Floats:
+def is_at_most_quantile(actual: Floats, distribution: Predictive, percent: float) -> Floats:
     """1 for each row whose actual value is at most the quantile of this percentage, else 0. The
     mean is the level, if the quantiles are right.
     """

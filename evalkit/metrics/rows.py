@@ -28,11 +28,11 @@ class Rows:
     forecast; None if only classes are predicted. threshold: predicted is what scores at least so
     much; one for all labels, or one per label. decision: the predictions, if no threshold decides.
     weight: None if rows are unweighted. unit: the cluster of each row; None if rows are
-    independent. columns: further ones by name, for own metrics. redraw: if the threshold was chosen
-    on these rows, a function that returns the counts on bootstrap samples with the threshold chosen
-    anew on each; else None. predictive: the predictive distributions beside the forecasts; None
-    without them. steps_ahead: if `unit` is the place in time, how many steps ahead each row looks;
-    else None.
+    independent. columns: further ones by name, for own metrics. redraw_counts: if the threshold was
+    chosen on these rows, a function that returns the counts on bootstrap samples with the threshold
+    chosen anew on each; else None. predictive: the predictive distributions beside the forecasts;
+    None without them. steps_ahead: if `unit` is the place in time, how many steps ahead each row
+    looks; else None.
     """
 
     actual: np.ndarray
@@ -43,7 +43,7 @@ class Rows:
     decision: np.ndarray | None = None
     classes: int = 2
     columns: Mapping[str, Floats] = field(default_factory=dict)
-    redraw: Callable[[], RechosenCounts] | None = None
+    redraw_counts: Callable[[], RechosenCounts] | None = None
     predictive: Predictive | None = None
     steps_ahead: Ints | None = None
 
@@ -61,7 +61,7 @@ class Rows:
             unit=_select(self.unit, member),
             decision=_select(self.decision, member),
             columns={name: column[member] for name, column in self.columns.items()},
-            redraw=None,  # the function draws from all rows, not from the selected ones
+            redraw_counts=None,  # the function draws from all rows, not from the selected ones
             predictive=distributions,
             steps_ahead=_select(self.steps_ahead, member),
         )
@@ -70,7 +70,7 @@ class Rows:
         self, threshold: float | Floats, redraw: Callable[[], RechosenCounts] | None = None
     ) -> "Rows":
         """The same rows at another threshold; the score is not counted again."""
-        rows = replace(self, threshold=threshold, redraw=redraw)
+        rows = replace(self, threshold=threshold, redraw_counts=redraw)
         vars(rows)["counts"] = self.counts  # as if the cached property had been asked for
         return rows
 

@@ -13,7 +13,7 @@ import numpy as np
 from evalkit.arrays import Bools, Floats, Ints, quotient
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import run_starts
-from evalkit.metrics.hashes import GOLDEN, mixed
+from evalkit.metrics.hashes import GOLDEN, mix_bits
 
 
 def parts_of(block: Block, parts: int) -> Ints:
@@ -34,8 +34,8 @@ def parts_of(block: Block, parts: int) -> Ints:
         key = np.empty_like(block.key)
         first = block.key.sum(dtype=np.uint64)
         key[np.argsort(block.key)] = first + np.arange(len(block), dtype=np.uint64)
-    # `mixed` makes numbers look random that are not, such as consecutive ones
-    part = mixed(key + GOLDEN) % np.uint64(parts)
+    # `mix_bits` makes numbers look random that are not, such as consecutive ones
+    part = mix_bits(key + GOLDEN) % np.uint64(parts)
     return part.astype(np.int64)
 
 

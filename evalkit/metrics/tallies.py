@@ -56,7 +56,7 @@ class Tally:
             codes = grid.with_labels(score, hit, cut_code)
             if codes is not None:
                 return replace(no_rows, waiting=(codes,))._with_few_waiting
-        table = grid.reduce(score, hit, weight, max_bins=max_bins, cut=cut)
+        table = grid.bin_scores(score, hit, weight, max_bins=max_bins, cut=cut)
         return replace(no_rows, grids=(table,))
 
     @property

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError, codes, same_length
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.machine.progress_bars import progress
 from evalkit.metrics.rows import Rows
 from evalkit.reading.inputs.folds import CLASSES
@@ -294,7 +294,7 @@ def run(
     *,
     required: int,
     seconds: float,
-    second_process: float = USUAL.second_process,
+    second_process: float = USUAL_LIMITS.second_process,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Fit]:
     """Make the fits of the jobs in order: the first `required` in any case, then as many as fit

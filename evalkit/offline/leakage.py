@@ -33,13 +33,15 @@ def finding(
     """A finding on these rows, None without rows.
 
     rows: numbers, which may repeat. checked: how many rows were checked. form, facts: of the
-    sentence, as in `FindingKind.rated`.
+    sentence, as in `FindingKind.finding_with_severity`.
     """
     rows = np.unique(rows)
     if not rows.size:
         return None
     examples = tuple(int(row) for row in rows[:EXAMPLES])
-    return replace(kind.rated(severity, rows.size, form, **facts), of=checked, rows=examples)
+    return replace(
+        kind.finding_with_severity(severity, rows.size, form, **facts), of=checked, rows=examples
+    )
 
 
 def single_features(
@@ -57,19 +59,19 @@ def single_features(
     target = np.asarray(label)
     half = rng.permutation(len(features)) % 2  # 0 or 1 for each row
     class_index, _ = codes(target)
-    measure = "AUC" if is_class(label) else "rank correlation"
+    measure = "AUC" if holds_classes(label) else "rank correlation"
     highest_severity = WARNING
     if _is_beyond_chance(class_index, features.shape[1], measure):
         highest_severity = SEVERE
     for name in features:
-        if is_class(label):
+        if holds_classes(label):
             value = _mean_separation(features[name], class_index, half)
         else:
             value = _strength_of_correlation(features[name], finite("label", target), half)
         if value >= 0.95:
             severity = highest_severity if value >= 0.995 else WARNING
             # a column as a whole is found: its rows are all rows of the table
-            leak = kinds.SINGLE_FEATURE.rated(
+            leak = kinds.SINGLE_FEATURE.finding_with_severity(
                 severity, target.size, name=name, measure=measure, value=value
             )
             yield replace(leak, of=target.size)
@@ -92,7 +94,7 @@ def _strength_of_correlation(column: pd.Series, label: Floats, half: Ints) -> fl
     return abs(_rank_correlation(predictor, label))
 
 
-def is_class(label: ArrayLike) -> bool:
+def holds_classes(label: ArrayLike) -> bool:
     """True if a label holds classes: text, or at most 20 distinct numbers."""
     values = np.asarray(label)
     return values.dtype.kind not in "fiub" or np.unique(values).size <= MANY
@@ -235,9 +237,10 @@ def gives_away(c: counts.Counts) -> Finding | None:
         return None
     rows = int(c.total)
     if len(c.threshold) == 2:  # distinct scores
-        separation = kinds.SCORE_IS_LABEL.rated(SEVERE, rows, "copy")  # the form of its sentence
+        # "copy" is the form of its sentence
+        separation = kinds.SCORE_IS_LABEL.finding_with_severity(SEVERE, rows, "copy")
     else:
-        separation = kinds.SCORE_IS_LABEL.rated(WARNING, rows)
+        separation = kinds.SCORE_IS_LABEL.finding_with_severity(WARNING, rows)
     return replace(separation, of=rows)  # it is about all rows that were checked
 
 
@@ -436,7 +439,7 @@ def conflicts(features: pd.DataFrame, label: ArrayLike) -> Finding | None:
     apart, and labels are expected to differ. None if no labels conflict, and for a label that is a
     number.
     """
-    if not is_class(label):
+    if not holds_classes(label):
         return None
     class_index, classes = codes(label)
     columns = [levels(features[name]) for name in features]
@@ -654,7 +657,7 @@ def base_rate(folds: Folds, label: ArrayLike) -> Finding | None:
     share is more than 4 standard errors from its share of all rows. None for a label that is a
     number.
     """
-    if not is_class(label):
+    if not holds_classes(label):
         return None
     class_index, classes = codes(label)
     share = np.bincount(class_index) / class_index.size

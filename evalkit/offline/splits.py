@@ -26,7 +26,7 @@ from evalkit.arrays import (
     finite,
     same_length,
 )
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.reading.inputs.folds import DEVELOPMENT, TEST, TRAINING, YES_NO, Examples, set_of
 from evalkit.reading.tables.table import Coded, Slice
 
@@ -704,7 +704,7 @@ class Setting:
     k: int
     gap: float
     seed: int
-    limits: Limits = USUAL
+    limits: Limits = USUAL_LIMITS
 
     @property
     def ignores(self) -> str | None:

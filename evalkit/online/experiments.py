@@ -26,7 +26,13 @@ from evalkit.arrays import (
     same_length,
 )
 from evalkit.reading.tables.table import Coded
-from evalkit.statistics.independent import CentredValues, arm_of, centred, difference, mean_of
+from evalkit.statistics.independent import (
+    CentredValues,
+    arm_of_mean,
+    arm_with_value,
+    centre_values,
+    difference,
+)
 from evalkit.statistics.significance import Comparison
 
 COPIED = 1e-9  # residuals this small against the values are rounding: they copy the covariate
@@ -181,7 +187,11 @@ def cuped(
     """
     arms = adjusted(treatment, control, treatment_before, control_before)
     return difference(
-        mean_of(arms.treatment), mean_of(arms.control), level=level, unit=unit, method="CUPED"
+        arm_of_mean(arms.treatment),
+        arm_of_mean(arms.control),
+        level=level,
+        unit=unit,
+        method="CUPED",
     )
 
 
@@ -247,7 +257,8 @@ def _arm_with_covariate(name: str, values: ArrayLike, before: ArrayLike) -> ArmW
     not finite. name: of the arm, for errors.
     """
     arm = ArmWithCovariate(
-        values=centred(finite(name, values)), before=centred(finite(f"{name}_before", before))
+        values=centre_values(finite(name, values)),
+        before=centre_values(finite(f"{name}_before", before)),
     )
     same_length(**{name: arm.values.deviations, f"{name}_before": arm.before.deviations})
     return arm
@@ -293,7 +304,7 @@ def stratified(
         # standard error follows from the deviations from the stratum's mean with these weights.
         weight_by_stratum = share * y.size / users
         deviation = minus(y, means[stratum])  # y − mean
-        arms.append(arm_of(value, scaled_influence=weight_by_stratum[stratum] * deviation))
+        arms.append(arm_with_value(value, scaled_influence=weight_by_stratum[stratum] * deviation))
     treatment, control = arms
     return difference(treatment, control, level=level, unit=unit, method="post-stratified t")
 
@@ -304,8 +315,8 @@ def correlation(x: ArrayLike, y: ArrayLike) -> float:
     >>> round(correlation([1, 2, 3], [1, 2, 4]), 4), correlation([1, 2], [3, 3])
     (0.982, 0.0)
     """
-    a = centred(finite("x", x)).deviations
-    b = centred(finite("y", y)).deviations
+    a = centre_values(finite("x", x)).deviations
+    b = centre_values(finite("y", y)).deviations
     spread = np.sqrt(a @ a) * np.sqrt(b @ b)
     if spread > 0:
         return float(a @ b / spread)

@@ -22,11 +22,11 @@ from evalkit.online import experiments
 from evalkit.online.sessions import EMPTY, Log, Sessions, refuse_missing
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import InterleavingParameters
-from evalkit.reading.engines.backends import AtHand
-from evalkit.reading.engines.base import Engine, Query, profile, streamed, typed
-from evalkit.reading.inputs.outcomes import refuse_missing as refuse_marks
-from evalkit.reading.inputs.unit_columns import LOOKS
-from evalkit.reading.matching.column_names import USES, comparable
+from evalkit.reading.engines.backends import InMemoryDuckDB
+from evalkit.reading.engines.base import Engine, Query, checked_chunks, profile, streamed
+from evalkit.reading.inputs.outcomes import refuse_missing_markers as refuse_marks
+from evalkit.reading.inputs.unit_columns import VALUE_PATTERN
+from evalkit.reading.matching.column_names import NAMES_BY_USE, comparable_name
 from evalkit.reading.matching.proposal import Proposal, users as proposal_of_users
 from evalkit.reading.matching.samples import ColumnSample, SampledTable
 from evalkit.reading.reductions import blocks
@@ -74,13 +74,13 @@ def with_input_named(
 
     parts: of the input `preds`. Raises ParameterError if the user also gives `log`.
     """
-    if "log" in p.given:
+    if "log" in p.given_values:
         raise ParameterError("preds and log: give one of them")
-    # `given`: the parameters as the user stated them, without defaults
-    others = {name: value for name, value in p.given.items() if name != "preds"}
-    if "users" not in p.given and is_of_users(parts[0], p):
-        return replace(p, preds=None, users=list(parts), given={"users": p.preds} | others)
-    return replace(p, preds=None, log=list(parts), given={"log": p.preds} | others)
+    # `given_values`: the parameters as the user stated them, without defaults
+    others = {name: value for name, value in p.given_values.items() if name != "preds"}
+    if "users" not in p.given_values and is_of_users(parts[0], p):
+        return replace(p, preds=None, users=list(parts), given_values={"users": p.preds} | others)
+    return replace(p, preds=None, log=list(parts), given_values={"log": p.preds} | others)
 
 
 # Sessions -----------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def read_log(
     the positions of a session are not 1, 2, 3, …, an outcome is no number or negative, a session
     has two users or two values of a segment; or for more than `max_sessions`.
     """
-    engine = engine or AtHand.opened()
+    engine = engine or InMemoryDuckDB.opened()
     fields = log_fields(parts, p.columns, segments)
     selections = _selections(parts, fields, engine)
     # a first pass over the log, which only counts: it gives the teams, and the size of the result
@@ -123,7 +123,7 @@ def read_log(
         team_counts += counts_of_part
         rows_of_parts.append(sum(count.rows for count in counts_of_part))
     if sum(count.sessions for count in team_counts) > max_sessions:
-        raise table.too_many(parts, "sessions", max_sessions)
+        raise table.too_many_error(parts, "sessions", max_sessions)
     # without the empty team of rows that have none: they are refused later, with the row
     teams = {count.team for count in team_counts if count.team}
     # errors about arms, below, would quote a team in full
@@ -307,7 +307,8 @@ def _query_by_unit(
     hold all rows of a user, or of a session if the log has no users. rows: of all parts.
     """
     cells = ", ".join(f"{engine.dialect.quote(role)} AS c{i}" for i, role in enumerate(roles))
-    query = Query.over(selections, [cells] * len(selections))  # the same columns of each part
+    # the same columns of each part
+    query = Query.from_selections(selections, [cells] * len(selections))
     unit = "user" if "user" in roles else "session"
     return replace(query, group_column=f"c{roles.index(unit)}", rows=rows)
 
@@ -319,13 +320,13 @@ def _check_values(
     the first value that breaks a rule of its column.
     """
     for selection, part_fields in zip(selections, fields, strict=True):
-        for _ in typed(engine, selection, part_fields):
+        for _ in checked_chunks(engine, selection, part_fields):
             pass
 
 
 def _changed(selections: Sequence[Selection]) -> InputError:
     """The error for a log in which a fault was found, but not when it was read again."""
-    return blocks.changed(names([selection.part for selection in selections]))
+    return blocks.changed_input_error(names([selection.part for selection in selections]))
 
 
 class RereadRows(NamedTuple):
@@ -409,7 +410,7 @@ def _reread(
     stretches = list[RereadStretch]()
     for selection, part_fields in zip(selections, fields, strict=True):
         # rows_before: the number of rows of the part before the block, None without an order
-        for rows_before, columns in typed(engine, selection, part_fields):
+        for rows_before, columns in checked_chunks(engine, selection, part_fields):
             is_wanted = pc.is_in(columns["session"], wanted_sessions)
             rows = np.flatnonzero(is_wanted.to_numpy(zero_copy_only=False))
             for role, field in part_fields.items():
@@ -464,8 +465,8 @@ def totals_error(input_part: InputPart, arm: str, *, has_one_row_per_arm: bool) 
     # the columns that the significance report would read, by role
     roles = {"system": arm}
     for role in ("successes", "trials"):
-        usual_names = USES[role]
-        columns = [name for name in input_part.columns if comparable(name) in usual_names]
+        usual_names = NAMES_BY_USE[role]
+        columns = [name for name in input_part.columns if comparable_name(name) in usual_names]
         if columns:
             roles[role] = columns[0]
     got = "one"
@@ -483,7 +484,7 @@ def refuse_totals(input_part: InputPart, proposal: Proposal) -> None:
     """Raise InputError if the rows of a part look like totals of arms. proposal: which columns it
     has for the roles of a table of users, as found by their names and content.
     """
-    has_totals = "users behind totals" in proposal.lacking  # what such a table lacks
+    has_totals = "users behind totals" in proposal.lacking_roles  # what such a table lacks
     if has_totals and "arm" in proposal.columns:
         arm = proposal.columns["arm"]
         arms = input_part.head[arm]  # of the first rows: a table of totals is short
@@ -508,7 +509,7 @@ def read_users(
     a user has several rows in one arm, all users of an arm are also in another one, or a stratum
     has no user in an arm; or for more than `max_rows`.
     """
-    engine = engine or AtHand.opened()
+    engine = engine or InMemoryDuckDB.opened()
     fields = user_fields(parts, p.columns, numbers, attributes)
     rows = streamed(engine, parts, fields, ("user",), max_rows)
     # `released` takes a column out of `rows`, so that no two copies of the table are held
@@ -603,8 +604,10 @@ def refuse_odd_numbers(input_part: InputPart, columns_in_use: Collection[str]) -
         if column.is_bookkeeping:  # ids, dates and the like
             continue
         filled_cells = column.texts
-        # `LOOKS` matches numbers with a unit, a sign or a second number: 5 €, 3 ± 1
-        number_like = [text for text in filled_cells if re.fullmatch(LOOKS, text.strip().lower())]
+        # `VALUE_PATTERN` matches numbers with a unit, a sign or a second number: 5 €, 3 ± 1
+        number_like = [
+            text for text in filled_cells if re.fullmatch(VALUE_PATTERN, text.strip().lower())
+        ]
         looks_like_numbers = 2 * len(number_like) >= max(1, len(filled_cells))  # at least half
         if not looks_like_numbers:
             continue
@@ -868,7 +871,7 @@ def arms_of(teams: Iterable[str], arms: Sequence[str], neutral: str | None) -> l
     got = ", ".join(teams) or "none"
     if len(teams) < 2:
         raise InputError(f"team must hold two arms, got {got}")
-    usual_neutral = [name for name in teams if comparable(name) in usual("arms")["neutral"]]
+    usual_neutral = [name for name in teams if comparable_name(name) in usual("arms")["neutral"]]
     example = usual_neutral[0] if usual_neutral else teams[-1]
     proposed_neutral = ""  # for none
     if len(teams) == 3 and len(usual_neutral) == 1:

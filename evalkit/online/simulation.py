@@ -77,7 +77,7 @@ class People:
         return np.log(self.p_play / (1 - self.p_play)) - self.wrapping
 
 
-def people(world: World, users: int, *, rng: np.random.Generator) -> People:
+def draw_people(world: World, users: int, *, rng: np.random.Generator) -> People:
     """Draw the users of a world; see `World` for its distributions, and `People` for what is drawn.
 
     users: their number. Without `world.bait` all wrappings are 0. With one kind of items every
@@ -290,7 +290,7 @@ def preference(
     return credit(drafted, plays, teams=len(rankings))
 
 
-def duel(
+def simulate_designs(
     world: World, users: int, *, rng: np.random.Generator, noise: tuple[float, float] = (1.6, 1.45)
 ) -> pd.DataFrame:
     """Simulate every user in each experimental design: observed metrics and the expected effect,
@@ -311,10 +311,10 @@ def _duel_block(
     world: World, users: int, noise: tuple[float, float], *, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Simulate some users, each in an interleaving of two rankers and with each ranker alone: a row
-    per user with the columns of `duel`. They fit in memory at once. users: their number. noise: of
-    the first ranker, a, and of the second, b; see `ranking`.
+    per user with the columns of `simulate_designs`. They fit in memory at once. users: their
+    number. noise: of the first ranker, a, and of the second, b; see `ranking`.
     """
-    who = people(world, users, rng=rng)
+    who = draw_people(world, users, rng=rng)
     lists_a, lists_b = (ranking(world, who, sd, rng=rng) for sd in noise)
     # each user's plays credited to either ranker, if they see a list that both drafted
     credited = preference(world, who, np.stack([lists_a, lists_b]), rng=rng)
@@ -342,7 +342,7 @@ def users_needed(outcome: pd.DataFrame) -> pd.DataFrame:
     agree_95: the estimated effect has the right sign in 95% of experiments. power_80, power_95: a
     two-sided test at 0.05 has that power. N users see the interleaved lists, or N/2 each arm of the
     A/B test; sd² is N times the variance of the estimated effect. The covariate of CUPED is the
-    same metric in the period before. outcome: the frame of `duel`.
+    same metric in the period before. outcome: the frame of `simulate_designs`.
     """
     rows = []
     for name in ("win", "share"):
@@ -403,7 +403,7 @@ def families(
     less 1/2), share_hours (the same for hours), and the true relative lifts of plays and hours. All
     rankers have the same users. noise: as in `ranking`.
     """
-    who = people(world, users, rng=rng)
+    who = draw_people(world, users, rng=rng)
     production = ranking(world, who, noise, rng=rng)
     truth_of_production = expected(world, who, production)
     rankers = {}  # (family, ranker) -> its lists, shape (users, k)
@@ -462,15 +462,15 @@ def tournament(
     noises: the noise of each ranker. production: the noise of the ranker in production; see
     `ranking` for what noise is. users: how many are simulated for each ranker.
 
-    Columns: noise; share, the effect of the interleaving as in `duel`, and share_sd, its sd as in
-    `users_needed`; for any_play, plays and streaming the true relative lift `<metric>_true`, the
-    lift `<metric>_measured` by an A/B test whose arms are the two halves of the users, and the lift
-    `<metric>_cuped` by the same test with CUPED; plays_effect and plays_sd, the effect on plays and
-    its sd in an A/B test with CUPED, as in `users_needed`.
+    Columns: noise; share, the effect of the interleaving as in `simulate_designs`, and share_sd,
+    its sd as in `users_needed`; for any_play, plays and streaming the true relative lift
+    `<metric>_true`, the lift `<metric>_measured` by an A/B test whose arms are the two halves of
+    the users, and the lift `<metric>_cuped` by the same test with CUPED; plays_effect and plays_sd,
+    the effect on plays and its sd in an A/B test with CUPED, as in `users_needed`.
     """
     rows = []
     for noise in np.asarray(noises, dtype=np.float64):
-        outcome = duel(world, users, rng=rng, noise=(production, float(noise)))
+        outcome = simulate_designs(world, users, rng=rng, noise=(production, float(noise)))
         mean = outcome.mean()  # of each column, over the users
         design = users_needed(outcome).set_index("design")
         row = {
@@ -491,8 +491,8 @@ def tournament(
 
 def _measured_lifts(outcome: pd.DataFrame, metric: str) -> dict[str, float]:
     """The relative lift that an A/B test would measure, plain ("measured") and with CUPED
-    ("cuped"). outcome: the frame of `duel`, which has every user in both arms. metric: such as
-    "plays".
+    ("cuped"). outcome: the frame of `simulate_designs`, which has every user in both arms. metric:
+    such as "plays".
 
     The arms of a test have different users: here the first half is the control, with ranker a, and
     the second half the treatment, with ranker b. CUPED subtracts from the difference of the means

@@ -68,20 +68,21 @@ from traitlets.config import Config
 
 from evalkit.displays import PAGE
 from evalkit.findings.kinds import measured
-from evalkit.numbers import anchor, counted
-from evalkit.page.arrangement import arranged, by_heading, is_heading, on_page
+from evalkit.numbers import anchor, count_with_noun
+from evalkit.page.arrangement import arranged, cells_on_page, is_heading, split_by_heading
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 HEADING = re.compile(r"<h2(?: id=\"([^\"]*)\")?>(.*?)</h2>", re.DOTALL)
 TITLE = re.compile(r"<h1[^>]*>(.*?)</h1>", re.DOTALL)
-MARKED = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)  # a place and a piece for it
+# a place and a piece for it
+MARKED_PIECE = re.compile(r"<!--at (\w+)-->(.*?)<!--/at-->", re.DOTALL)
 SECTION = r'(?=<div class="prose[^"]*">\s*<h2)'
 STRIP = r'<div class="scroll strip[^"]*">.*?</div>(?:<p class="muted">.*?</p>)?'
 PLACES = {"verdict": SECTION, "strip": STRIP}  # what a piece is put behind, if not a heading
 STYLE = re.compile(r'(<defs>\s*<style type="text/css">.*?</style>\s*</defs>\n?)')
-ASKED = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
+ASKED_PARAGRAPH = re.compile(r'<p class="asked">.*?</p>(?!<p class="asked">)', re.DOTALL)
 TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 MARKUP = re.compile(r"<[^>]*>")
 GATE_CELL = "gate"  # the id of the cell that ends a run whose gate is not kept
@@ -170,12 +171,12 @@ class ReportExporter(TemplateExporter):
         failed = failure(notebook)
         if failed is not None:
             del notebook.cells[failed["cell"] + 1 :]
-        notebook.cells = arranged(on_page(notebook.cells))
+        notebook.cells = arranged(cells_on_page(notebook.cells))
         _keep_page_form(notebook)
         # the gate stands on the first screen; its cell only ends the run
         without_gate = [cell for cell in notebook.cells if cell.get("id") != GATE_CELL]
         notebook.cells = without_empty_sections(without_gate)
-        resources = {**(resources or {}), "failed": failed, "css": style(), "js": script()}
+        resources = {**(resources or {}), "failed": failed, "css": style_sheet(), "js": script()}
         return super().from_notebook_node(notebook, resources, **options)
 
 
@@ -208,7 +209,7 @@ def failure(notebook: NotebookNode) -> dict[str, Any] | None:
 
 
 @cache
-def style() -> str:
+def style_sheet() -> str:
     """The style sheets of the page as one, without comments and unneeded spaces."""
     return _without_spaces(_concatenated(STYLES), r"\s*([{};,])\s*|(?<=:) ")
 
@@ -293,7 +294,7 @@ def placed(page: str) -> str:
     >>> placed(f"<p>a</p><!--at b--><p>c</p><!--/at-->{section}<p>e</p>")
     '<p>a</p><div class="prose"><h2 id="b-d">B</h2></div><p>c</p><p>e</p>'
     """
-    for place, piece in MARKED.findall(page):
+    for place, piece in MARKED_PIECE.findall(page):
         marked_piece = f"<!--at {place}-->{piece}<!--/at-->"
         without_piece = page.replace(marked_piece, "", 1)
         # the first heading whose id has the word between hyphens, up to the end of its prose
@@ -337,7 +338,7 @@ def dated(page: str) -> str:
     >>> re.findall(r"Data of|Made on|Intro", dated('<p class="asked">Data of May</p><p>Intro</p>'))
     ['Data of', 'Made on', 'Intro']
     """
-    return ASKED.sub(rf'\g<0><p class="asked">Made on {made_on()}</p>', page, count=1)
+    return ASKED_PARAGRAPH.sub(rf'\g<0><p class="asked">Made on {made_on()}</p>', page, count=1)
 
 
 def made_on() -> date:
@@ -379,7 +380,7 @@ EMPTY = ({"text/html": "", "text/plain": ""}, {"text/html": ""})
 
 def without_empty_sections(cells: list[NotebookNode]) -> list[NotebookNode]:
     """The cells without the sections whose outputs are all empty."""
-    filled = [section for section in by_heading(cells) if not _is_empty(section)]
+    filled = [section for section in split_by_heading(cells) if not _is_empty(section)]
     return list(chain.from_iterable(filled))
 
 
@@ -526,5 +527,5 @@ def _glossary(terms: list[Term]) -> str:
     for term in terms:
         name = f'<dt id="{term.id}">{html.escape(term.name)}</dt>'
         items += f"{name}<dd>{html.escape(term.meaning)}</dd>"
-    summary = f"{counted(len(terms), 'term')} used on this page"
+    summary = f"{count_with_noun(len(terms), 'term')} used on this page"
     return f'<details><summary>{summary}</summary><dl class="definitions">{items}</dl></details>'

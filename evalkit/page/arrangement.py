@@ -23,7 +23,7 @@ ASKED = "evalkit-sections"  # in the metadata of an output: the names that were 
 SECTION = "evalkit-section"  # and the notebook that the output is of
 NOTEBOOK = ".ipynb"
 # tags of cells that are not on the page: papermill's banner, what only explains the notebook
-LEFT_OUT = {"papermill-error-cell-tag", "notebook-only"}
+LEFT_OUT_TAGS = {"papermill-error-cell-tag", "notebook-only"}
 # sections with these pieces stay whatever is asked for: warnings, and how numbers were made
 NEEDED = re.compile(r"\.(findings|definitions|origin|results)\(")
 PIECE = re.compile(r"\.(\w+?)(?:_plot)?\(study")
@@ -52,7 +52,7 @@ def arranged(cells: Sequence[NotebookNode]) -> list[NotebookNode]:
         if SECTION in output.metadata:
             own_notebook = output.metadata[SECTION]
             cells_by_own_notebook.setdefault(own_notebook, []).append(_cell_with(output))
-    before_headings, *sections = by_heading(page_cells)
+    before_headings, *sections = split_by_heading(page_cells)
     section_by_name = {_name(section): section for section in sections}
     arranged_cells = [*before_headings]
     for name in requested_names:
@@ -83,7 +83,7 @@ def check(cells: Sequence[NotebookNode], names: Sequence[str]) -> None:
     that the parameter `sections` asks for.
     """
     own_notebooks(names)  # raises for a missing file
-    _before_headings, *sections = by_heading(on_page(cells))
+    _before_headings, *sections = split_by_heading(cells_on_page(cells))
     section_by_name = {_name(section): section for section in sections}
     for name in names:
         is_own_notebook = name.endswith(NOTEBOOK)
@@ -95,12 +95,12 @@ def check(cells: Sequence[NotebookNode], names: Sequence[str]) -> None:
             )
 
 
-def on_page(cells: Iterable[NotebookNode]) -> list[NotebookNode]:
+def cells_on_page(cells: Iterable[NotebookNode]) -> list[NotebookNode]:
     """The cells without those of which the page has nothing."""
-    return [cell for cell in cells if LEFT_OUT.isdisjoint(cell.metadata.get("tags", []))]
+    return [cell for cell in cells if LEFT_OUT_TAGS.isdisjoint(cell.metadata.get("tags", []))]
 
 
-def by_heading(cells: Iterable[NotebookNode]) -> Iterator[list[NotebookNode]]:
+def split_by_heading(cells: Iterable[NotebookNode]) -> Iterator[list[NotebookNode]]:
     """Runs of cells, each but the first begun by a markdown cell with a heading."""
     section: list[NotebookNode] = []
     for cell in cells:

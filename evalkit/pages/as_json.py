@@ -12,11 +12,11 @@ from evalkit.arrays import ParameterError, Record
 from evalkit.findings.kinds import Finding
 from evalkit.pages import first_screen
 from evalkit.parameters import cells
-from evalkit.parameters.reports import Shared
+from evalkit.parameters.reports import SharedParameters
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics, provenance, row_study, units
-from evalkit.studies.policy import Judged
+from evalkit.studies.policy import JudgedPolicy
 from evalkit.studies.study import Study
 
 SCHEMA = "evalkit/2"
@@ -28,20 +28,20 @@ class Published(Protocol):
     @property
     def report(self) -> str: ...
     @property
-    def p(self) -> Shared: ...
+    def p(self) -> SharedParameters: ...
     @property
     def sources(self) -> Sequence[Source]: ...
     @property
-    def gate(self) -> Judged | None: ...
+    def gate(self) -> JudgedPolicy | None: ...
 
 
-def population(rows: Aligned | row_study.Account) -> dict[str, dict[str, object]]:
+def population_fields(rows: Aligned | row_study.ReadingAccount) -> dict[str, dict[str, object]]:
     """The columns and the rows of a table of predictions, as a report's JSON has them."""
     counts: dict[str, object] = {"rows": len(rows), "read": rows.read, "alone": rows.alone}
     return {"columns": dict(rows.columns), "population": counts}
 
 
-def records(**frames: pd.DataFrame) -> dict[str, object]:
+def frames_as_records(**frames: pd.DataFrame) -> dict[str, object]:
     """Frames by name, each as a list of its rows."""
     return {name: frame.to_dict("records") for name, frame in frames.items()}
 
@@ -89,7 +89,7 @@ def header(study: Published, findings: Iterable[Finding]) -> dict[str, object]:
     fields: dict[str, object] = {
         "schema": SCHEMA,
         "report": study.report,
-        "parameters": provenance.printable(study.p.given),
+        "parameters": provenance.printable(study.p.given_values),
     }
     settings = cells.settings()  # the settings file of a notebook, with its hash; "" for none
     if settings:
@@ -108,33 +108,35 @@ def answers(study: Study) -> dict[str, object]:
     any, groups, weak slices and slices beside the others.
     """
     fields: dict[str, object] = {}
-    best_two = diagnostics.best_two(study)
+    best_two = diagnostics.best_two_comparison(study)
     if len(best_two):
-        fields |= records(best_two=best_two)
+        fields |= frames_as_records(best_two=best_two)
     # what a constant prediction reaches in the primary metric; NaN if nothing is predicted
-    constant = diagnostics.constant(study, study.primary)
+    constant = diagnostics.constant(study, study.primary_metric)
     if math.isfinite(constant):
         fields["constant"] = constant
     if study.settings.groups.columns:
         group_columns = study.settings.groups.columns
         gaps = pd.concat([study.gaps(column) for column in group_columns])
         largest_gaps = pd.concat([study.largest_gaps(column) for column in group_columns])
-        fields |= records(gaps=gaps, largest_gaps=largest_gaps)
+        fields |= frames_as_records(gaps=gaps, largest_gaps=largest_gaps)
     if study.settings.slices:
         weak = study.weak_slices()
         detectable = study.detectable_slices()
-        fields |= records(weak_slices=weak, detectable_slices=detectable)
+        fields |= frames_as_records(weak_slices=weak, detectable_slices=detectable)
     if len(study.by_segment):
         with suppress(ParameterError):  # slices that are not independent
             rest = study.slices_against_rest
-            fields |= records(slices_against_rest=rest, picked_slices=study.picked_slices)
+            fields |= frames_as_records(slices_against_rest=rest, picked_slices=study.picked_slices)
     if study.weakest:  # the weakest slice
         fields["weakest"] = vars(study.weakest)
     return fields | {
         "answer": first_screen.answer(study),
-        "primary": study.primary.label,
+        "primary": study.primary_metric.label,
         "metrics": [provenance.metric(chosen) for chosen in study.settings.metrics],
         "order": study.order,
         "comparisons": columns(study.comparisons),
-        **records(headline=study.headline, estimates=study.estimates, segments=study.by_segment),
+        **frames_as_records(
+            headline=study.headline, estimates=study.estimates, segments=study.by_segment
+        ),
     }

@@ -12,17 +12,17 @@ from evalkit.arrays import Record
 from evalkit.catalogue.metric import Metric
 from evalkit.catalogue.tables import AVERAGE_PRECISION, ROC_AUC
 from evalkit.drawing import curve_plots, figures, paragraphs, plots, tables
-from evalkit.drawing.cells import Cell, escape, join, metric_head, with_interval
+from evalkit.drawing.cells import Cell, escape, interval_cell, join, metric_head
 from evalkit.drawing.columns import Rows, count, limits, text, value
 from evalkit.drawing.curve_plots import DIAGONAL, STEPS, Panel
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import by_system, of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.measured.readings import Binned
-from evalkit.numbers import counted, decimals, estimate, listed, number, p_value
+from evalkit.numbers import count_with_noun, decimals, estimate, listed, number, p_value
 from evalkit.pages import (
     as_json,
     explorer,
@@ -34,10 +34,10 @@ from evalkit.pages import (
     threshold_page,
 )
 from evalkit.pages.shared_findings import (
-    constant_better,
+    better_constant_prediction,
     counts,
+    counts_above_zero,
     idle_thresholds,
-    nonzero,
     of_sample,
     power,
     rounded_thresholds,
@@ -59,7 +59,7 @@ WITHOUT_INTERVAL = (
 )
 
 
-def if_perfect(expected: float, p: float, places: int) -> tuple[str, ...]:
+def perfect_calibration_line(expected: float, p: float, places: int) -> tuple[str, ...]:
     """The line below a measure of calibration in a table; none where `expected` is NaN, as unknown.
 
     expected: the mean of the measure if labels were drawn from the scores. p: how often it would
@@ -78,7 +78,7 @@ probabilities = pieces.where(lambda study: study.probabilities)
 
 def title(study: BinaryStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(study.account), 'row')}, {share(study.base_rate)} positive"
+    rows = f"{count_with_noun(len(study.account), 'row')}, {share(study.base_rate)} positive"
     return first_screen.title(
         "two", study, rows, f"{study.account.columns['label']} = {study.positive}"
     )
@@ -158,9 +158,9 @@ def definitions(study: BinaryStudy) -> Html:
     if study.decision_column:
         predicted = f"predicted where the column {study.decision_column} says so"
     items.append(("positive", f"the label {study.positive}; {predicted}"))
-    items.append(("intervals", study.intervals_are))
+    items.append(("intervals", study.interval_methods_text))
     items += page.test_definitions(study)
-    items.append(("bands", study.bands_are))
+    items.append(("bands", study.band_methods_text))
     return paragraphs.definitions(items)
 
 
@@ -168,7 +168,7 @@ def results(study: BinaryStudy) -> Results:
     """Every number of the page, unrounded, for the JSON. Curves need both classes, and calibration
     needs scores that are probabilities; otherwise their fields are missing.
     """
-    rows = as_json.population(study.account)
+    rows = as_json.population_fields(study.account)
     rows["population"]["positives"] = study.positives
     fields: dict[str, object] = {
         "kind": "binary",
@@ -177,7 +177,7 @@ def results(study: BinaryStudy) -> Results:
         "threshold_rule": study.rule.text,
         # of the floats that the scores of each system are stored in, such as SINGLE
         "precision": {name: precision.name for name, precision in study.precision.items()},
-        **as_json.records(decisions=study.decisions),
+        **as_json.frames_as_records(decisions=study.decisions),
         "thresholds": [],  # with both classes `_curves_as_json` has them
         **explorer.listed_rows(study),
     }
@@ -186,8 +186,10 @@ def results(study: BinaryStudy) -> Results:
     if study.both_classes:
         fields |= _curves_as_json(study)
     if study.probabilities:
-        fields |= as_json.records(calibration=study.calibration, reliability=study.reliability)
-        fields["isotonic"] = study.isotonic.recorded()
+        fields |= as_json.frames_as_records(
+            calibration=study.calibration, reliability=study.reliability
+        )
+        fields["isotonic"] = study.isotonic.points_for_json()
     if study.probabilities and study.both_classes:
         fields["net_benefit"] = _net_benefit(study)
     return as_json.results(study, every_finding(study), fields)
@@ -203,15 +205,15 @@ def _curves_as_json(study: BinaryStudy) -> dict[str, object]:
     curves = {kind: study.curve_points(kind).to_dict("list") for kind in ("roc", "pr")}
     return {
         "curves": curves,
-        **as_json.records(
+        **as_json.frames_as_records(
             crossings=study.crossings,
-            base_rates=study.elsewhere,
+            base_rates=study.metrics_by_base_rate,
             gains=study.gains,
             thresholds=study.choices,
         ),
         "scores_by_class": {
             "histogram": score_curves.histogram(counts, edges).to_dict("list"),
-            "distances": score_curves.distances(counts).to_dict("records"),
+            "distances": score_curves.ks_distances(counts).to_dict("records"),
         },
     }
 
@@ -249,10 +251,10 @@ def every_finding(study: BinaryStudy) -> Iterator[Finding]:
     yield from weights(study)
     yield from _scores(study)
     # an AUC below that of a constant, 0.5, is reported by `_scores`
-    yield from constant_better(study, reported=(ROC_AUC.name,))
+    yield from better_constant_prediction(study, reported=(ROC_AUC.name,))
     yield from _probabilities(study)
-    yield from _ties(study)
-    yield from _threshold(study)
+    yield from _tie_findings(study)
+    yield from _threshold_findings(study)
     yield from _one_class(study)
     yield from shared_findings.few_clusters(study)
     yield from of_sample(study)
@@ -268,23 +270,23 @@ def _classes(study: BinaryStudy) -> Iterator[Finding]:
     note if AUC over all rows differs from AUC within units.
     """
     severity = WARNING if study.majority > diagnostics.DOMINANT else NOTE
-    yield kinds.CLASS_SHARES.rated(
+    yield kinds.CLASS_SHARES.finding_with_severity(
         severity,
         study.positives,
         "two",
         share=share(study.base_rate),
-        named=shared_findings.class_named(study.positive, study.account.columns["label"]),
+        named=shared_findings.class_in_words(study.positive, study.account.columns["label"]),
         majority=study.majority,
     )
     smaller_class = study.smaller_class  # its number of rows
     if not smaller_class:
         yield kinds.ONE_CLASS.warning()
     elif binary_diagnostics.rarely_positive(study):  # too rarely for average precision's interval
-        rows = counted(study.positives, "row")
+        rows = count_with_noun(study.positives, "row")
         rate = share(study.base_rate)
         yield kinds.SMALL_CLASS.warning(study.positives, "rare", rows=rows, share=rate)
     elif smaller_class < binary_diagnostics.FEW_OF_CLASS:
-        rows = counted(smaller_class, "row")
+        rows = count_with_noun(smaller_class, "row")
         yield kinds.SMALL_CLASS.warning(smaller_class, "two", rows=rows)
     yield from _auc_within_units(study)
 
@@ -313,8 +315,8 @@ def _scores(study: BinaryStudy) -> Iterator[Finding]:
     """A note if curves have no confidence bands; warnings for systems whose scores are only 0 and
     1, as decisions are, and for systems that rank the classes in reverse, with an AUC below 0.5.
     """
-    if not study.banded:
-        yield kinds.BANDS.note(None, "curves", bands=study.bands_are)
+    if not study.has_bands:
+        yield kinds.BANDS.note(None, "curves", bands=study.band_methods_text)
     # a list, as with several classes a system has a table for each
     tables_by_system = {name: [table] for name, table in study.counts_by_system.items()}
     yield from shared_findings.decisions_as_scores(tables_by_system)
@@ -332,12 +334,13 @@ def _probabilities(study: BinaryStudy) -> Iterator[Finding]:
     label they gave a probability near 0.
     """
     if not study.probabilities:
-        rows_outside = nonzero(study.outside)  # by system, the rows with a score outside 0..1
+        # by system, the rows with a score outside 0..1
+        rows_outside = counts_above_zero(study.outside)
         most_rows = max(rows_outside.values())
         yield kinds.NO_PROBABILITIES.warning(most_rows, "two", counts=counts(rows_outside))
         return
     yield from _certain_rows(study)
-    shares_of_loss = binary_diagnostics.unforeseen(study)
+    shares_of_loss = binary_diagnostics.unlikely_loss_shares(study)
     if shares_of_loss:
         shares = listed(f"{name} {share:.0%}" for name, share in shares_of_loss.items())
         yield kinds.FEW_ROWS_DOMINATE.warning(
@@ -350,10 +353,10 @@ def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
     if some of these are wrong. A sentence says whether intervals of log loss allow for more wrong
     ones than in these rows. Nothing if no probability is clipped or log loss is not asked for.
     """
-    certain_rows = binary_diagnostics.clipped(study)  # by system
+    certain_rows = binary_diagnostics.clipped_rows(study)  # by system
     if not certain_rows:
         return
-    wrong_rows = nonzero({name: study.wrong[name] for name in certain_rows})
+    wrong_rows = counts_above_zero({name: study.wrong[name] for name in certain_rows})
     severity = NOTE
     wrong_text = ", none of them wrong"
     if wrong_rows:
@@ -363,7 +366,7 @@ def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
     allowed = measured.CERTAIN_LEFT_OUT
     if study.plain and study.data:  # independent, unweighted rows in memory
         allowed = measured.CERTAIN_INCLUDED
-    yield kinds.CERTAIN.rated(
+    yield kinds.CERTAIN.finding_with_severity(
         severity,
         max(certain_rows.values()),
         counts=counts(certain_rows),
@@ -372,13 +375,15 @@ def _certain_rows(study: BinaryStudy) -> Iterator[Finding]:
     )
 
 
-def _ties(study: BinaryStudy) -> Iterator[Finding]:
+def _tie_findings(study: BinaryStudy) -> Iterator[Finding]:
     """How many distinct scores each system has; by how much metrics may change at most because
     scores were counted in bins; and how many rows have the label and the scores of another row:
     duplicates, or ties if every system has few distinct scores.
     """
     amounts = listed(_distinct_scores(study, name) for name in study.order)
-    yield kinds.DISTINCT_SCORES.note(amounts=amounts, rows=counted(len(study.account), "row"))
+    yield kinds.DISTINCT_SCORES.note(
+        amounts=amounts, rows=count_with_noun(len(study.account), "row")
+    )
     # by system with scores in bins, the largest change of each metric
     largest_changes = binary_diagnostics.binned(study)
     if largest_changes:
@@ -398,7 +403,9 @@ def _ties(study: BinaryStudy) -> Iterator[Finding]:
             most_scores = f"more than {repeated.distinct:,} distinct scores"
             why = f"ties are likely, for no system has {most_scores}"
         severity = WARNING if repeated.may_be_duplicates else NOTE
-        yield kinds.REPEATED_ROWS.rated(severity, repeated.rows, n=repeated.rows, why=why)
+        yield kinds.REPEATED_ROWS.finding_with_severity(
+            severity, repeated.rows, n=repeated.rows, why=why
+        )
 
 
 def _distinct_scores(study: BinaryStudy, name: str) -> str:
@@ -431,13 +438,13 @@ def _own_decisions(study: BinaryStudy) -> Iterator[Finding]:
     """
     if not study.decision_column:
         return
-    differing_rows = nonzero(study.differing)  # by system
+    differing_rows = counts_above_zero(study.differing)  # by system
     severity = WARNING if differing_rows else NOTE
     metrics_of_leader = study.both_decisions[study.both_decisions["system"] == study.leader]
     values = []
     for row in metrics_of_leader.itertuples():
         values.append(f"{row.metric} {number(row.own)} ({number(row.at_threshold)})")
-    yield kinds.OWN_DECISIONS.rated(
+    yield kinds.OWN_DECISIONS.finding_with_severity(
         severity,
         max(differing_rows.values(), default=0),
         "used",
@@ -475,7 +482,7 @@ def _unused_decisions(study: BinaryStudy) -> Iterator[Finding]:
         yield kinds.OWN_DECISIONS.warning(n, "unread", **facts)
 
 
-def _threshold(study: BinaryStudy) -> Iterator[Finding]:
+def _threshold_findings(study: BinaryStudy) -> Iterator[Finding]:
     """What decides each row: a column of decisions, or a threshold, fixed by the user or chosen on
     these rows by a rule. Of a threshold also whether rounding changes it, for which systems it
     decides all rows alike, and for which ones no threshold satisfies the rule.
@@ -485,7 +492,7 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
     yield from _unused_decisions(study)
     if study.decision_column:
         return
-    if study.rule.fixed is None:  # a rule chose one for each system
+    if study.rule.fixed_threshold is None:  # a rule chose one for each system
         values = [f"{name} {number(threshold)}" for name, threshold in study.thresholds.items()]
         yield kinds.CHOSEN_THRESHOLD.note(
             len(study.account),
@@ -495,14 +502,14 @@ def _threshold(study: BinaryStudy) -> Iterator[Finding]:
         )
     else:
         yield kinds.THRESHOLD.note(None, "two", rule=study.rule.text)
-        yield from rounded_thresholds(study.rule.fixed, study.precision)
+        yield from rounded_thresholds(study.rule.fixed_threshold, study.precision)
         metrics_of_decisions = []
         for chosen in study.settings.metrics:
             if chosen.uses_decisions:
                 metrics_of_decisions.append(chosen.label)
         lowest_and_highest = binary_diagnostics.score_ends(study)
         for finding in idle_thresholds(study.thresholds, lowest_and_highest):
-            yield finding.for_metrics(metrics_of_decisions, study.primary.label)
+            yield finding.for_metrics(metrics_of_decisions, study.primary_metric.label)
     # NaN: no threshold satisfies the rule
     unreachable = [name for name, threshold in study.thresholds.items() if math.isnan(threshold)]
     if unreachable:
@@ -533,8 +540,8 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
     the second the point where precision equals recall (break-even).
     """
     table = study.table(study.leader)  # its counts of classes are those of every system
-    positives = counted(table.positives, "positive")
-    negatives = counted(table.negatives, "negative")
+    positives = count_with_noun(table.positives, "positive")
+    negatives = count_with_noun(table.negatives, "negative")
     lines = {}
     points = {}
     bands = {}
@@ -554,7 +561,7 @@ def curve_plot(study: BinaryStudy) -> Figure | Html:
         study,
         n=f"{positives}, {negatives}",
         pointwise=pointwise,
-        few=page.omission(study),  # that systems are left out, if so
+        few=page.omission_sentence(study),  # that systems are left out, if so
     )
     caption = f"{rest} {texts.sentence('binary.break_even')}"
     break_even = binary_diagnostics.break_even(study).dropna()
@@ -626,9 +633,9 @@ def base_rate_plot(study: BinaryStudy) -> Figure | Html:
         f"Precision and recall of {study.leader}",
         steps=STEPS,
     )
-    is_leader = study.elsewhere["system"] == study.leader
-    is_average_precision = study.elsewhere["metric"] == AVERAGE_PRECISION.name
-    in_data, at_other_rate = study.elsewhere["value"][is_leader & is_average_precision]
+    is_leader = study.metrics_by_base_rate["system"] == study.leader
+    is_average_precision = study.metrics_by_base_rate["metric"] == AVERAGE_PRECISION.name
+    in_data, at_other_rate = study.metrics_by_base_rate["value"][is_leader & is_average_precision]
     caption = texts.sentence(
         "binary.base_rate_plot", study, before=number(in_data), after=number(at_other_rate)
     )
@@ -643,11 +650,11 @@ def _at_both_rates(study: BinaryStudy, kind: str) -> pd.DataFrame:
     """
     in_data = study.curve(kind)
     in_data = in_data[in_data["system"] == study.leader]
-    at_other_rate = binary_diagnostics.at_other_rate(study, kind)
+    at_other_rate = binary_diagnostics.curves_at_other_rate(study, kind)
     at_other_rate = at_other_rate[at_other_rate["system"] == study.leader]
     lines = [
         in_data.assign(system=f"base rate {study.base_rate:.3g} (the data)"),
-        at_other_rate.assign(system=f"base rate {study.other_rate:.3g}"),
+        at_other_rate.assign(system=f"base rate {study.other_base_rate:.3g}"),
     ]
     return pd.concat(lines)
 
@@ -670,7 +677,7 @@ def top_plot(study: BinaryStudy) -> Figure | Html:
     caption = texts.sentence(
         "binary.top_plot",
         shares=listed(shares, page.CURVES),
-        few=page.omission(study),  # that systems are left out, if so
+        few=page.omission_sentence(study),  # that systems are left out, if so
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
@@ -720,7 +727,7 @@ def _crossing_in_words(name: str, axis: str, row: Record) -> str:
     if not crossings:
         return f"{first}'s {name} curve contains {second}'s."
     if row["above"] > NEARLY_ALL:  # where they cross matters little
-        crossed = f"they cross {counted(len(crossings), 'time')} at the ends"
+        crossed = f"they cross {count_with_noun(len(crossings), 'time')} at the ends"
         return f"{first}'s {name} curve lies above {second}'s almost everywhere; {crossed}."
     where = f"at {axis} {', '.join(f'{x:.3f}' for x in crossings)}"
     share = f"{first}'s lies above over {row['above']:.0%} of the axis"
@@ -741,19 +748,19 @@ def base_rate(study: BinaryStudy) -> Html:
     """Average precision, precision and F1 of each system in the data and at another base rate."""
     rows = []
     for name in study.order:
-        values = study.elsewhere[study.elsewhere["system"] == name]
+        values = study.metrics_by_base_rate[study.metrics_by_base_rate["system"] == name]
         cells = [Cell(name)]
         for _, values_of_metric in values.groupby("metric", sort=False):
             in_data, at_other_rate = values_of_metric.to_dict("records")
-            estimate_there = with_interval(
+            estimate_there = interval_cell(
                 at_other_rate["value"], at_other_rate["low"], at_other_rate["high"]
             )
             cells.append(join(f"{number(in_data['value'])} → ", estimate_there))
         rows.append(cells)
-    rate = study.elsewhere["base_rate"]
+    rate = study.metrics_by_base_rate["base_rate"]
     caption = f"From base rate {rate.iloc[0]:.3g} (the data) to {rate.iloc[1]:.3g}"
     note = texts.sentence("binary.base_rate_note")
-    if study.elsewhere.query("metric == 'average_precision'")["low"].isna().any():
+    if study.metrics_by_base_rate.query("metric == 'average_precision'")["low"].isna().any():
         note += (
             " No interval of average precision: at this rate it depends on the few highest-scoring "
             "negatives."
@@ -810,7 +817,7 @@ def reliability(
         share_in_band = f"{study.settings.level:.0%} of such curves"
         band = f"Grey: at each probability, {share_in_band} if the probabilities are right."
     caption = texts.sentence("binary.reliability", rows=len(study.account), how=how, band=band)
-    return page.diagrams(
+    return page.reliability_diagrams(
         curve_plots.reliability, curves, words, caption, ylabel=what, height=3.4, panels=len(words)
     )
 
@@ -864,7 +871,7 @@ def _miscalibrated(study: BinaryStudy) -> Html:
         sentences.append(f"Neither slope nor intercept shows miscalibration: {systems}.")
     if not sentences:
         return Html("")
-    return paragraph(" ".join(sentences))
+    return muted_paragraph(" ".join(sentences))
 
 
 def _logistic(study: BinaryStudy, rows: pd.DataFrame) -> Html:
@@ -906,7 +913,7 @@ def _measure_cells(rows: Rows) -> list[Cell]:
     cells_with_interval = limits("value")(rows)
     cells = []
     for cell, row in zip(cells_with_interval, rows, strict=True):
-        under_calibration = if_perfect(row["expected"], row["p"], places)
+        under_calibration = perfect_calibration_line(row["expected"], row["p"], places)
         cells.append(replace(cell, below=under_calibration))
     return cells
 
@@ -924,11 +931,11 @@ def score_plot(study: BinaryStudy) -> Figure | Html:
     caption = texts.sentence(
         "binary.score_plot",
         bins=score_curves.BINS,
-        positives=counted(table.positives, "positive"),
-        negatives=counted(table.negatives, "negative"),
+        positives=count_with_noun(table.positives, "positive"),
+        negatives=count_with_noun(table.negatives, "negative"),
     )
     return figures.row(
-        curve_plots.histograms,
+        curve_plots.draw_score_histograms,
         frame,
         caption=caption,
         says=_distances_in_words(study),
@@ -946,7 +953,7 @@ def ks_plot(study: BinaryStudy) -> Figure | Html:
     """
     name = study.leader
     frame = score_curves.distribution(name, study.table(name))
-    widest = score_curves.distances(study.counts_by_system)
+    widest = score_curves.ks_distances(study.counts_by_system)
     caption = texts.sentence("binary.ks_plot", study, distances=_distances_in_words(study))
     figure = figures.row(
         curve_plots.distributions,
@@ -975,7 +982,7 @@ def confusion_plot(study: BinaryStudy) -> Figure | Html:
     caption = texts.sentence("binary.confusion_plot", study, what=what, of=preposition)
     words = [_counts_in_words(name, matrix) for name, matrix in matrices.items()]
     return figures.row(
-        curve_plots.matrices,
+        curve_plots.draw_confusion_matrices,
         matrices,
         caption=caption,
         says=f"{'; '.join(words)}.",
@@ -998,7 +1005,7 @@ def _counts_in_words(name: str, matrix: list[list[float]]) -> str:
 
 def _distances_in_words(study: BinaryStudy) -> str:
     """The largest distance between the score distributions of the classes, of each system drawn."""
-    rows = score_curves.distances(study.counts_by_system).head(DRAWN)
+    rows = score_curves.ks_distances(study.counts_by_system).head(DRAWN)
     places = decimals(rows["value"])
     words = (
         f"{row.system} {number(row.value, places)} just below {number(row.x)}"

@@ -14,10 +14,10 @@ from evalkit.drawing.cells import Cell, number_cell
 from evalkit.drawing.columns import (
     Column,
     Rows,
-    by_row,
+    column_by_row,
     count,
     limits,
-    prefixed_limits,
+    prefixed_interval_column,
     text,
     value,
 )
@@ -26,17 +26,17 @@ from evalkit.drawing.figures import Figure
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import by_system, of_rows
 from evalkit.findings import kinds
-from evalkit.numbers import counted, decimals, listed, number, plural, signed_percent
+from evalkit.numbers import count_with_noun, decimals, listed, number, plural, signed_percent
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts, threshold_page
-from evalkit.pages.binary_page import DRAWN, WITHOUT_INTERVAL, if_perfect, reliability
+from evalkit.pages.binary_page import DRAWN, WITHOUT_INTERVAL, perfect_calibration_line, reliability
 from evalkit.pages.shared_findings import (
+    better_constant_prediction,
     binned_scores,
-    constant_better,
     counts,
+    counts_above_zero,
     decisions_as_scores,
     few_clusters,
     few_rows,
-    nonzero,
     of_sample,
     rows_read,
     weights,
@@ -56,17 +56,19 @@ probabilities = pieces.where(lambda study: study.probabilities)
 scored = pieces.where(lambda study: study.scored)
 
 
-Either = ClassesStudy | LabelsStudy
+ClassesOrLabelsStudy = ClassesStudy | LabelsStudy
 Heads = Mapping[str, str]  # of a table, by the column of a frame
 COUNTED = {"n": "rows", "predicted": "predicted"}
 AREAS = {"auc": "AUC", "average_precision": "average_precision"}
-DECIDED = {"precision": "precision", "recall": "recall", "f1": "F1"}
+DECISION_METRICS = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
 def title(study: ClassesStudy) -> Html:
     """The title and what was asked."""
-    rows = f"{counted(len(study.account), 'row')} of {counted(len(study.names), 'class')}"
-    return first_screen.title("several", study, rows, study.account.columns["label"])
+    rows = count_with_noun(len(study.account), "row")
+    classes = count_with_noun(len(study.names), "class")
+    label = study.account.columns["label"]
+    return first_screen.title("several", study, f"{rows} of {classes}", label)
 
 
 @scored
@@ -97,8 +99,8 @@ def thresholds(study: ClassesStudy) -> Html:
     columns: dict[str, Column] = {
         "system": text("system"),
         "coverage": limits("coverage"),
-        "accuracy among them": prefixed_limits("right"),
-        "classes": by_row(_classes_at_target),
+        "accuracy among them": prefixed_interval_column("right"),
+        "classes": column_by_row(_classes_at_target),
     }
     caption = f"Coverage at precision ≥ {study.target:g}: rows predicted into classes that reach it"
     note = texts.sentence("classes.thresholds_note")
@@ -129,7 +131,7 @@ def calibration(study: ClassesStudy) -> Html:
     columns: dict[str, Column] = {
         "system": text("system"),
         "mean probability of the predicted class": value("confidence"),
-        "accuracy": prefixed_limits("right"),
+        "accuracy": prefixed_interval_column("right"),
         "top-label ECE, 10 equal bins": _ece_cells,
     }
     caption = "Calibration of the probability of the predicted class (confidence)"
@@ -145,7 +147,7 @@ def _ece_cells(rows: Rows) -> list[Cell]:
     places = decimals(row["ece_10"] for row in rows)
     cells = []
     for row in rows:
-        expected_line = if_perfect(row["ece_10_expected"], row["ece_10_p"], places)
+        expected_line = perfect_calibration_line(row["ece_10_expected"], row["ece_10_p"], places)
         cells.append(replace(number_cell(row["ece_10"], places), below=expected_line))
     return cells
 
@@ -173,21 +175,21 @@ def confusion_plot(study: ClassesStudy) -> Figure:
     caption = _confusion_caption(study, systems, class_names)
     if len(systems) > 1:
         return figures.row(
-            curve_plots.matrices,
+            curve_plots.draw_confusion_matrices,
             {name: drawn[name].table for name in systems},
             caption=caption,
-            height=figures.tall(len(class_names), head=1.3, each=0.42),
+            height=figures.figure_height(len(class_names), head=1.3, each=0.42),
             panels=len(systems),
             classes=class_names,
             xlabel="predicted",
             ylabel="actual",
         )
-    return figures.picture(
-        curve_plots.matrix,
+    return figures.figure_drawn_by(
+        curve_plots.draw_confusion_matrix,
         drawn[study.leader].table,
         caption=caption,
-        width=figures.tall(len(class_names), head=SQUARE["width"], each=CELL),
-        height=figures.tall(len(class_names), head=SQUARE["height"], each=CELL),
+        width=figures.figure_height(len(class_names), head=SQUARE["width"], each=CELL),
+        height=figures.figure_height(len(class_names), head=SQUARE["height"], each=CELL),
         classes=class_names,
         xlabel="predicted",
         ylabel="actual",
@@ -221,7 +223,7 @@ def _confusion_caption(
 
 def confusion(study: ClassesStudy) -> Html:
     """The most frequent mistakes, and precision, recall and F1 of every class."""
-    by_class = class_by_class(study, study.by_class, "Class by class", COUNTED, DECIDED)
+    by_class = class_by_class(study, study.by_class, "Class by class", COUNTED, DECISION_METRICS)
     return stack([_confused(study), by_class])
 
 
@@ -250,20 +252,22 @@ def results(study: ClassesStudy) -> Results:
     """Every number of the page, unrounded."""
     fields: dict[str, object] = {
         "kind": "multi-class",
-        **as_json.population(study.account),
+        **as_json.population_fields(study.account),
         "classes": list(study.names),
         "confusion": {
             name: study.measured.confusion(name).table.tolist() for name in study.systems
         },
-        **as_json.records(by_class=study.by_class, coverage=study.covered, confused=study.confused),
+        **as_json.frames_as_records(
+            by_class=study.by_class, coverage=study.covered, confused=study.confused
+        ),
         **explorer.listed_rows(study),
         **recorded(study),
     }
     if study.scored:
-        fields |= as_json.records(tops=study.tops)
+        fields |= as_json.frames_as_records(tops=study.tops)
     if study.probabilities:
-        fields |= as_json.records(calibration=study.calibration)
-        fields["isotonic"] = study.isotonic.recorded()
+        fields |= as_json.frames_as_records(calibration=study.calibration)
+        fields["isotonic"] = study.isotonic.points_for_json()
     return as_json.results(study, every_finding(study), fields)
 
 
@@ -271,7 +275,7 @@ def every_finding(study: ClassesStudy) -> Iterator[kinds.Finding]:
     """Every finding of a multi-class report, those on the input first, those on the sample last."""
     yield from rows_read(study.account)
     yield from _classes(study)
-    yield from constant_better(study)
+    yield from better_constant_prediction(study)
     yield from _decisions(study)
     yield from _probabilities(study)
     yield from _incomplete(study)
@@ -288,7 +292,7 @@ def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
     rows_by_class = study.rows_by_name
     majority = float(study.shares.max())  # always predicting the largest class is right so often
     severity = kinds.WARNING if majority > diagnostics.DOMINANT else kinds.NOTE
-    yield kinds.CLASS_SHARES.rated(
+    yield kinds.CLASS_SHARES.finding_with_severity(
         severity, len(rows_by_class), "several", rows=counts(rows_by_class), majority=majority
     )
     yield from weights(study)
@@ -300,7 +304,7 @@ def _classes(study: ClassesStudy) -> Iterator[kinds.Finding]:
         finding = kinds.CLASS_ORDER.warning(
             len(rows_by_class), metrics=listed(metrics), order=listed(study.names)
         )
-        yield finding.for_metrics(metrics, study.primary.label)
+        yield finding.for_metrics(metrics, study.primary_metric.label)
 
 
 def _decisions(study: ClassesStudy) -> Iterator[kinds.Finding]:
@@ -327,7 +331,9 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
     if study.scored:
         yield from binary_scores(study)
     sums_by_system = classes.row_sums(study)  # empty without probabilities
-    rows_of_zeros = nonzero({name: sums.rows_of_zeros for name, sums in sums_by_system.items()})
+    rows_of_zeros = counts_above_zero(
+        {name: sums.rows_of_zeros for name, sums in sums_by_system.items()}
+    )
     if rows_of_zeros:
         yield kinds.UNNORMALISED.warning(
             max(rows_of_zeros.values()), "zero", rows=counts(rows_of_zeros)
@@ -336,7 +342,7 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
     loss_changes = []  # of the same systems
     for name, sums in sums_by_system.items():
         if sums.rows_not_one:
-            rows = counted(sums.rows_not_one, "row")
+            rows = count_with_noun(sums.rows_not_one, "row")
             ranges.append(f"{name} {sums.low:.3g} to {sums.high:.3g} ({rows} not 1)")
             loss_changes.append(f"{name} {signed_percent(sums.loss_change)}")
     if ranges:
@@ -346,7 +352,7 @@ def _probabilities(study: ClassesStudy) -> Iterator[kinds.Finding]:
         )
 
 
-def binary_scores(study: Either) -> Iterator[kinds.Finding]:
+def binary_scores(study: ClassesOrLabelsStudy) -> Iterator[kinds.Finding]:
     """The systems whose scores are 0 and 1 only in every class or label, if there are any."""
     tables_by_system = {}
     for name in study.order:
@@ -370,14 +376,14 @@ SQUARE = {"width": 2.8, "height": 1.8}  # inches beside the cells of a confusion
 
 
 @with_class_tables
-def score_plot(study: Either) -> Figure | Html:
+def score_plot(study: ClassesOrLabelsStudy) -> Figure | Html:
     """The histogram of the scores of each class: of its rows, and of the others."""
     groups = _groups_of_rows(study)
     bins = f"{classes.HISTOGRAM_BINS} equal bins of the score"
     shares = f"{groups}, the share of each in {bins}"
     caption = f"{_leader_and_classes(study)}: {shares}. {_ks_in_words(study)}"
     figure = figures.row(
-        curve_plots.histograms,
+        curve_plots.draw_score_histograms,
         _score_histograms(study),
         caption=caption,
         height=HEIGHT,
@@ -389,7 +395,7 @@ def score_plot(study: Either) -> Figure | Html:
     return _folded_if_many(study, figure, "Scores")
 
 
-def _score_histograms(study: Either) -> pd.DataFrame:
+def _score_histograms(study: ClassesOrLabelsStudy) -> pd.DataFrame:
     """The histogram of the leader's scores of each class, which the frame calls system."""
     edges = score_curves.edges(
         study.class_tables, probabilities=study.probabilities, bins=classes.HISTOGRAM_BINS
@@ -398,7 +404,7 @@ def _score_histograms(study: Either) -> pd.DataFrame:
 
 
 @with_class_tables
-def ks_plot(study: Either) -> Figure | Html:
+def ks_plot(study: ClassesOrLabelsStudy) -> Figure | Html:
     """The distribution functions of the scores of each class, with their largest distance."""
     distributions = []  # a frame for each class: both functions at the points that are drawn
     for name, table in study.class_tables.items():
@@ -409,7 +415,7 @@ def ks_plot(study: Either) -> Figure | Html:
     figure = figures.row(
         curve_plots.distributions,
         pd.concat(distributions),
-        score_curves.distances(study.class_tables),
+        score_curves.ks_distances(study.class_tables),
         caption=caption,
         says=_ks_in_words(study),
         height=HEIGHT,
@@ -422,7 +428,7 @@ def ks_plot(study: Either) -> Figure | Html:
 
 
 @pieces.where(lambda study: study.probabilities and study.class_tables)
-def class_calibration_plot(study: Either) -> Figure | Html:
+def class_calibration_plot(study: ClassesOrLabelsStudy) -> Figure | Html:
     """The reliability diagram of each class against the rest."""
     reliability_by_class = study.class_reliability
     grey = ""  # clustered or weighted rows have no bands
@@ -432,7 +438,7 @@ def class_calibration_plot(study: Either) -> Figure | Html:
     caption = texts.sentence(
         "classes.class_calibration_plot", of_each=_leader_and_classes(study), grey=grey
     )
-    figure = page.diagrams(
+    figure = page.reliability_diagrams(
         curve_plots.reliability,
         reliability_by_class,
         _corner_lines(study.class_tables),
@@ -445,7 +451,7 @@ def class_calibration_plot(study: Either) -> Figure | Html:
 
 
 @pieces.where(lambda study: study.probabilities and study.class_tables)
-def decision_curve(study: Either) -> Figure | Html:
+def decision_curve(study: ClassesOrLabelsStudy) -> Figure | Html:
     """The net benefit of acting on each class by its probability."""
     panels = []
     for name, table in study.class_tables.items():
@@ -490,11 +496,11 @@ def _corner_lines(class_tables: Mapping[str, "Counts"]) -> dict[str, list[str]]:
     return corners
 
 
-def _leader_and_classes(study: Either) -> str:
+def _leader_and_classes(study: ClassesOrLabelsStudy) -> str:
     """The beginning of a caption: the leader, and which of its classes are drawn: all, or of many
     classes those that a rule chooses, such as "most rows".
     """
-    leader = f"{study.leader} ({counted(study.account.used, 'row')})"
+    leader = f"{study.leader} ({count_with_noun(study.account.used, 'row')})"
     undrawn_names = [name for name in study.names if name not in study.class_tables]
     if not undrawn_names:
         return f"{leader}, each {study.noun}"
@@ -503,27 +509,27 @@ def _leader_and_classes(study: Either) -> str:
     return f"{leader}, {drawn} (not drawn: {listed(undrawn_names, 6)})"
 
 
-def _groups_of_rows(study: Either) -> str:
+def _groups_of_rows(study: ClassesOrLabelsStudy) -> str:
     """What the rows of a class and the other rows are called."""
     first, second = study.sides
     return f"{first} and {second}"
 
 
-def _ks_in_words(study: Either) -> str:
+def _ks_in_words(study: ClassesOrLabelsStudy) -> str:
     """The largest distance between the distribution functions of each class's scores, in words."""
-    rows = score_curves.distances(study.class_tables)
+    rows = score_curves.ks_distances(study.class_tables)
     places = decimals(rows["value"])
     distances = [f"{row.system} {number(row.value, places)}" for row in rows.itertuples()]
     return f"KS: {listed(distances)}."
 
 
-def _folded_if_many(study: Either, figure: Figure, summary: str) -> Figure:
+def _folded_if_many(study: ClassesOrLabelsStudy, figure: Figure, summary: str) -> Figure:
     """The figure, folded if it has many squares."""
     has_many = len(study.class_tables) > UNFOLDED
     return figure.folded(f"{summary}, {study.noun} by {study.noun}") if has_many else figure
 
 
-def recorded(study: Either) -> dict[str, object]:
+def recorded(study: ClassesOrLabelsStudy) -> dict[str, object]:
     """What the figures with a square for each class draw, for the JSON; empty without such figures.
     The columns `system` hold the class, as the figures draw a class where others draw a system.
     """
@@ -532,16 +538,16 @@ def recorded(study: Either) -> dict[str, object]:
     numbers: dict[str, object] = {
         "scores": {
             "histogram": _score_histograms(study).to_dict("list"),
-            "distances": score_curves.distances(study.class_tables).to_dict("records"),
+            "distances": score_curves.ks_distances(study.class_tables).to_dict("records"),
         }
     }
     if study.probabilities:
-        numbers["isotonic"] = study.class_reliability.recorded()
+        numbers["isotonic"] = study.class_reliability.points_for_json()
         numbers["net_benefit"] = _net_benefits(study).to_dict("list")
     return {"one_by_one": numbers}
 
 
-def _net_benefits(study: Either) -> pd.DataFrame:
+def _net_benefits(study: ClassesOrLabelsStudy) -> pd.DataFrame:
     """The leader's net benefit of acting on each class, whose name is in the column `system`; not
     that of acting on all rows, which depends on no model.
     """
@@ -553,7 +559,7 @@ def _net_benefits(study: Either) -> pd.DataFrame:
 
 
 def curves_of_each(
-    study: Either,
+    study: ClassesOrLabelsStudy,
     system: str,
     areas: pd.DataFrame,
     bands: Mapping[str, pd.DataFrame | None] = NO_BANDS,
@@ -566,16 +572,17 @@ def curves_of_each(
     """
     if not study.curve_tables:
         return Html("")
-    rows = counted(study.account.used, "row")
+    rows = count_with_noun(study.account.used, "row")
     # of many curves only some have a colour and a name; the others are grey
-    faint = set(study.curve_tables).difference(study.coloured)
+    faint = set(study.curve_tables).difference(study.coloured_classes)
     caption = f"{system}: one {study.noun} per curve ({_groups_of_rows(study)}), {rows}."
     if faint:
         caption += _colours_in_words(study)
     if bands.get("roc") is not None:
         caption += f" Bands: pointwise {study.settings.level:.0%} limits."
     areas_by_class = areas[areas["system"] == system].set_index(areas.columns[1])
-    coloured_areas = areas_by_class.loc[study.coloured]  # the legend names the coloured curves
+    # the legend names the coloured curves
+    coloured_areas = areas_by_class.loc[study.coloured_classes]
     roc = Panel(
         lines=study.curve("roc", system),
         xlabel="false positive rate",
@@ -585,7 +592,7 @@ def curves_of_each(
         reference=DIAGONAL,
         legend_texts=_legend_texts(coloured_areas, "auc", "AUC"),
         caption=f"ROC curves of {caption}",
-        faint=faint,
+        faint_systems=faint,
     )
     pr = Panel(
         lines=study.curve("pr", system),
@@ -596,20 +603,20 @@ def curves_of_each(
         steps=STEPS,
         legend_texts=_legend_texts(coloured_areas, "average_precision", "AP"),
         caption=f"Precision-recall curves of {caption}",
-        faint=faint,
+        faint_systems=faint,
     )
     caption = f"{caption} AP: average precision."
     return figures.row(curve_plots.panels, [roc, pr], caption=caption, height=3.6, panels=2)
 
 
-def _colours_in_words(study: Either) -> str:
+def _colours_in_words(study: ClassesOrLabelsStudy) -> str:
     """In a sentence, with a space before it, which classes have curves in colour: those that the
     leader separates worst. The others are grey; of very many only the next ones have a curve.
     """
     grey = "the others"
     if len(study.curve_tables) == classes.MAX_CURVES:  # no more curves fit into the figure
         grey = f"the next {study.uncoloured}"
-    of_all = f"{len(study.coloured)} of {len(study.names):,} {plural(study.noun, 2)}"
+    of_all = f"{len(study.coloured_classes)} of {len(study.names):,} {plural(study.noun, 2)}"
     rule = classes.WORST.words  # "lowest average precision"
     return f" In colour: the {of_all} with the {rule} of {study.leader}; grey: {grey}."
 
@@ -623,26 +630,26 @@ def _legend_texts(areas: pd.DataFrame, column: str, short: str) -> dict[str, str
     return {name: f": {short} {number(area, places)}" for name, area in areas[column].items()}
 
 
-def curves_of_others(study: Either, areas: pd.DataFrame) -> Html:
+def curves_of_others(study: ClassesOrLabelsStudy, areas: pd.DataFrame) -> Html:
     """The curves of the next systems on the first screen, of each class or label, folded."""
     names = study.order[1 : 1 + OTHERS]
     figures_of_others = [curves_of_each(study, name, areas) for name in names]
     return folded(f"The same curves of {listed(names)}", stack(figures_of_others))
 
 
-def defined(study: Either, further_items: list[tuple[str, str]]) -> Html:
+def defined(study: ClassesOrLabelsStudy, further_items: list[tuple[str, str]]) -> Html:
     """Exactly the metrics shown and further items, then the intervals and the tests.
 
     further_items: names and meanings.
     """
     items = page.metric_definitions(study) + further_items
-    items.append(("intervals", study.intervals_are))
+    items.append(("intervals", study.interval_methods_text))
     items += page.test_definitions(study)
     return paragraphs.definitions(items)
 
 
 def class_by_class(
-    study: Either, frame: pd.DataFrame, caption: str, counts: Heads, metrics: Heads
+    study: ClassesOrLabelsStudy, frame: pd.DataFrame, caption: str, counts: Heads, metrics: Heads
 ) -> Html:
     """Two tables with a row per class: the leader's, and folded those of the other systems.
 
@@ -658,7 +665,7 @@ def class_by_class(
 
 
 def _class_table(
-    study: Either, frame: pd.DataFrame, caption: str, counts: Heads, metrics: Heads
+    study: ClassesOrLabelsStudy, frame: pd.DataFrame, caption: str, counts: Heads, metrics: Heads
 ) -> Html:
     """A table with a row for each row of the frame, a class of a system. Its head is the class,
     with the system unless that is the leader, whose table needs no names of systems.
@@ -674,9 +681,9 @@ def _class_table(
             return str(row[class_column])
         return f"{row['system']}: {row[class_column]}"
 
-    columns: dict[str, Column] = {class_column: by_row(row_head)}
+    columns: dict[str, Column] = {class_column: column_by_row(row_head)}
     for column, head in counts.items():
         columns[head] = count(column)
     for column, head in metrics.items():
-        columns[head] = prefixed_limits(column)
+        columns[head] = prefixed_interval_column(column)
     return of_rows(f"{caption}, with {study.settings.level:.0%} intervals", frame, columns)

@@ -23,7 +23,7 @@ from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.studies import binary, classes, labels
 from evalkit.studies.study import Study
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 ALONE = {"width": 4.9, "height": 3.9}  # inches of one panel of curves
 PAGES = {  # by the kind of table: the modules that make its pieces, the first that has one wins
@@ -46,7 +46,7 @@ def _piece(name: str) -> Piece:
                 make_by_class.setdefault(study_class, getattr(module, name))  # the first module's
 
     def piece(study: Study) -> object:
-        make = make_by_class.get(type(study), pieces.nothing)  # which makes an empty part
+        make = make_by_class.get(type(study), pieces.empty_piece)  # which makes an empty part
         return make(study)
 
     # for the documentation, and for whether the part is a figure: as one of the kinds has it
@@ -180,7 +180,7 @@ def _panel(curves: figures.Figure | Html, number: int) -> figures.Figure | Html:
     panel = panels[number]
     # the legend has a text for each system, ": AUC 0.93"
     says = "; ".join(f"{name}{area}" for name, area in panel.legend_texts.items())
-    return figures.picture(
+    return figures.figure_drawn_by(
         curve_plots.panels, [panel], caption=panel.caption, says=says, panels=(1, 1), **ALONE
     )
 

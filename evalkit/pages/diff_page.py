@@ -8,37 +8,37 @@ import pandas as pd
 from evalkit.arrays import Record
 from evalkit.catalogue import lookup
 from evalkit.drawing import figures, paragraphs, plots, tables
-from evalkit.drawing.cells import Cell, number_cell, with_interval
+from evalkit.drawing.cells import Cell, interval_cell, number_cell
 from evalkit.drawing.columns import (
     Column,
-    by_row,
+    column_by_row,
     p_column,
-    prefixed_limits,
+    prefixed_interval_column,
     text,
     value,
     words as left_aligned,
 )
-from evalkit.drawing.paragraphs import heading, paragraph
+from evalkit.drawing.paragraphs import heading, muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.numbers import (
-    counted,
+    count_with_noun,
     decimals,
     estimate,
     listed,
     p_value,
     percent,
     plural,
-    signed,
+    signed_number,
 )
 from evalkit.pages import as_json, explorer, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import missing
 from evalkit.parameters.kinds import written
 from evalkit.report import Results
-from evalkit.studies.diff import UNNAMED, Diff, date_of, shown_name
+from evalkit.studies.diff import UNNAMED, Diff, data_collection_date, short_file_path
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 SIZES = "common / left / came"  # the head of a column
 DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")  # SHA-256; the JSON has all of it
@@ -46,21 +46,20 @@ DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")  # SHA-256; the JSON has 
 
 def title(study: Diff) -> Html:
     """The title and what was asked."""
-    units = counted(study.account["common"].iloc[0], f"common {study.unit_name}")
-    question = (
-        f"What changed between two {study.new.about['report']} reports, by {study.primary.label}, "
-        f"on {units}?"
-    )
+    units = count_with_noun(study.account["common"].iloc[0], f"common {study.unit_name}")
+    report = study.new.file_metadata["report"]
+    metric = study.primary_metric.label
+    question = f"What changed between two {report} reports, by {metric}, on {units}?"
     notices = []
-    if study.p.sampled:
+    if study.p.reads_sample:
         notices.append(first_screen.SAMPLE)
     if study.p.note:
         notices.append(study.p.note)
     for file in (study.old, study.new):
-        date = date_of(file)
+        date = data_collection_date(file)
         if date:
-            notices.append(f"{shown_name(file)}: data of {date}")
-    default_title = f"Diff: {shown_name(study.new)} against {shown_name(study.old)}"
+            notices.append(f"{short_file_path(file)}: data of {date}")
+    default_title = f"Diff: {short_file_path(study.new)} against {short_file_path(study.old)}"
     return heading(study.p.title or default_title, question, *notices)
 
 
@@ -85,7 +84,7 @@ def _further(study: Diff) -> list[str]:
     """The sentences behind the answer: the slice that changed most, and that the reports asked a
     one-sided question, if they did.
     """
-    further = most_changed(study.primary.label, study.most_changed)
+    further = most_changed(study.primary_metric.label, study.most_changed)
     if question := study.question_of_reports:
         change = first_screen.ONE_SIDED[question].change
         further.append(texts.sentence("diff.two_sided", change=change, question=question))
@@ -106,7 +105,7 @@ def _opening(study: Diff) -> first_screen.Opening:
     loss = study.largest_loss  # a row of `study.comparisons`; None if nothing is worse
     if loss is None:
         return first_screen.Opening(sentences)
-    is_primary = loss["metric"] == study.primary.label
+    is_primary = loss["metric"] == study.primary_metric.label
     if is_primary and len(study.headline) == 1:  # the answer is about this one comparison
         return first_screen.Opening(sentences)
     new_side = study.spoken(loss["first"])  # as a sentence names it
@@ -127,7 +126,9 @@ def most_changed(label: str, row: Record | None) -> list[str]:
         return []
     whose = "" if row["system"] == UNNAMED else f" of {row['system']}"
     slice_name = f"{row['segment']} {row['slice']}"
-    change = estimate(row["difference"], row["difference_low"], row["difference_high"], signed)
+    change = estimate(
+        row["difference"], row["difference_low"], row["difference_high"], signed_number
+    )
     claim = f"{lookup.title_of(label)}{whose} changed most in {slice_name}"
     return [f"{claim}: {change}, adjusted p {p_value(row['adjusted'])}."]
 
@@ -149,7 +150,7 @@ def _causes(study: Diff) -> Iterator[kinds.Finding]:
     causes = {}  # by the kind of fact, such as "input", the names of those that differ
     for kind, facts in differing.groupby("kind", sort=False):
         causes[kind] = listed(map(_cause, facts.to_dict("records")))
-    if not (study.old.about.get("inputs") and study.new.about.get("inputs")):
+    if not (study.old.file_metadata.get("inputs") and study.new.file_metadata.get("inputs")):
         yield kinds.CAUSE_UNKNOWN.note()  # the reports do not name their input files
     elif not causes:
         yield kinds.ONLY_VERSIONS.note(0, "nothing")
@@ -164,11 +165,13 @@ def _causes(study: Diff) -> Iterator[kinds.Finding]:
         # the old and the new values are then not of the same quantity
         changes_meaning = "definition" in causes or "unit" in causes
         severity = kinds.WARNING if changes_meaning else kinds.NOTE
-        yield kinds.CAUSES.rated(
+        yield kinds.CAUSES.finding_with_severity(
             severity, len(differing), causes=words, same=listed(equal_kinds) or "nothing"
         )
     if study.relabelled:
-        yield kinds.RELABELLED.warning(study.relabelled, rows=counted(study.relabelled, "row"))
+        yield kinds.RELABELLED.warning(
+            study.relabelled, rows=count_with_noun(study.relabelled, "row")
+        )
 
 
 def _cause(row: Record) -> str:
@@ -233,7 +236,7 @@ def causes(study: Diff) -> Html:
         "what": left_aligned("what"),
         "old": _facts("old"),
         "new": _facts("new"),
-        "": by_row(_comparison),  # "the same" or "differs"
+        "": column_by_row(_comparison),  # "the same" or "differs"
     }
     n_equal = study.n_equal_facts
     note = f"The other {n_equal} facts (parameters, definitions, unit, versions) are the same."
@@ -250,7 +253,7 @@ def _facts(report: str) -> Column:
     def fact(row: Record) -> Cell:
         return Cell(DIGEST.sub(r"\1…", row[report]), kind="text")
 
-    return by_row(fact)
+    return column_by_row(fact)
 
 
 def _comparison(row: Record) -> Cell:
@@ -283,8 +286,8 @@ def account_table(frame: pd.DataFrame, note: str = "") -> Html:
                 "new": number_cell(row["new"], places),
                 "change": _with_limits(row, "change", "change_low", "change_high", places),
                 "= common units changed": _with_limits(row, "changed", "low", "high", places),
-                "+ units left": number_cell(row["left"], places, signed),
-                "+ units came": number_cell(row["came"], places, signed),
+                "+ units left": number_cell(row["left"], places, signed_number),
+                "+ units came": number_cell(row["came"], places, signed_number),
                 SIZES: _sizes(row),
                 "verdict": Cell(row["verdict"], kind="text one"),
             }
@@ -315,8 +318,8 @@ def _with_limits(row: Record, name: str, low: str, high: str, places: int) -> Ce
     columns and of those of the limits.
     """
     if pd.isna(row[low]):
-        return number_cell(row[name], places, signed)
-    return with_interval(row[name], row[low], row[high], signed, places)
+        return number_cell(row[name], places, signed_number)
+    return interval_cell(row[name], row[low], row[high], signed_number, places)
 
 
 def _sizes(row: Record) -> Cell:
@@ -333,21 +336,21 @@ def segments(study: Diff) -> Html:
     """
     frame = study.segments  # a row for each slice and system
     columns: dict[str, Column] = {
-        "slice": by_row(lambda row: f"{row['segment']} {row['slice']}"),
+        "slice": column_by_row(lambda row: f"{row['segment']} {row['slice']}"),
         "system": left_aligned("system"),
         "old": value("old"),
         "new": value("new"),
-        "difference on common units": prefixed_limits("difference", signed),
+        "difference on common units": prefixed_interval_column("difference", signed_number),
         "p": p_column("p"),
         "adjusted p": p_column("adjusted"),
     }
     note = texts.sentence("diff.segments_not_additive", study)
     is_additive = frame["mix"].notna().any()  # NaN for other metrics
     if is_additive:
-        columns |= {"mix": value("mix", signed), "within": value("within", signed)}
+        columns |= {"mix": value("mix", signed_number), "within": value("within", signed_number)}
         note = texts.sentence("diff.segments_note")
-    columns[SIZES] = by_row(_sizes)  # the numbers of units
-    return of_rows(f"{study.primary.label} by segment", frame, columns, note)
+    columns[SIZES] = column_by_row(_sizes)  # the numbers of units
+    return of_rows(f"{study.primary_metric.label} by segment", frame, columns, note)
 
 
 def moved(study: Diff) -> Html:
@@ -356,17 +359,18 @@ def moved(study: Diff) -> Html:
     """
     frame = study.moved  # a row for each unit and system
     if frame.empty and study.has_no_common_unit:
-        return paragraph(f"No {study.unit_name} is in both reports.")
+        return muted_paragraph(f"No {study.unit_name} is in both reports.")
     if frame.empty:
-        return paragraph(
-            f"No common {study.unit_name} has another {study.primary.label} in the new report."
+        metric = study.primary_metric.label
+        return muted_paragraph(
+            f"No common {study.unit_name} has another {metric} in the new report."
         )
     columns: dict[str, Column] = {"system": left_aligned("system")}
     if study.averaged:  # the metric is a mean of values of units
         columns |= {
             "old": value("old"),
             "new": value("new"),
-            "difference": value("difference", signed),
+            "difference": value("difference", signed_number),
         }
         note = texts.sentence("diff.moved_mean", study)
     else:  # the difference is the effect of the unit on the metric
@@ -375,16 +379,16 @@ def moved(study: Diff) -> Html:
         columns |= {
             f"old {noun}": value("old"),
             f"new {noun}": value("new"),
-            f"effect on {study.primary.label}": value("difference", signed),
+            f"effect on {study.primary_metric.label}": value("difference", signed_number),
         }
         note = texts.sentence("diff.moved_other", study)
     for name in ("entered", "left"):
         if name in frame:  # of ranked lists
             columns[f"items that {name}"] = left_aligned(name)
     records = frame.to_dict("records")
-    listing = explorer.Explored(
-        f"The {counted(len(frame), study.unit_name)} that moved most",
-        systems=study.primary.label,
+    listing = explorer.UnitListing(
+        f"The {count_with_noun(len(frame), study.unit_name)} that moved most",
+        systems=study.primary_metric.label,
         unit=study.unit_name,
         names=frame["unit"].tolist(),
         attributes={name: frame[name].tolist() for name in study.new.segments},
@@ -402,14 +406,14 @@ def series(study: Diff) -> figures.Figure | Html:
     dates = frame["date"].where(frame["date"] != "", frame["report"])
     frame = frame.assign(name=dates + " " + frame["system"])
     caption = texts.sentence("diff.series", study, level=percent(study.settings.level))
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.intervals,
         frame,
         caption=caption,
         says=page.differences_in_words(frame),
-        label=study.primary.label,
+        label=study.primary_metric.label,
         zero=False,
-        height=figures.tall(len(frame)),
+        height=figures.figure_height(len(frame)),
     )
 
 
@@ -426,12 +430,14 @@ def results(study: Diff) -> Results:
     fields: dict[str, object] = {
         "answer": _answer(study),
         "most_changed": study.most_changed,  # the slice with the largest significant change
-        "compared": study.new.about["report"],  # the kind of both reports, such as "ranking"
+        # the kind of both reports, such as "ranking"
+        "compared": study.new.file_metadata["report"],
         "same": study.are_equal,
         "not_compared": study.not_compared,  # metrics and systems that one report lacks
-        "dates": [date_of(study.old), date_of(study.new)],  # of their data
+        # when the data were collected
+        "dates": [data_collection_date(study.old), data_collection_date(study.new)],
     }
-    fields |= as_json.records(
+    fields |= as_json.frames_as_records(
         account=study.account,  # each change as the sum of its terms
         by_segment=study.segments,
         moved=study.moved,  # the units that changed most

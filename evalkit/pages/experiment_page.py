@@ -5,15 +5,15 @@ from collections.abc import Iterator
 
 from evalkit.drawing import figures, plots, shown
 from evalkit.drawing.columns import count, limits, p_column, text, value, words
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
-from evalkit.numbers import counted, listed, number, p_value, plural, signed
+from evalkit.numbers import count_with_noun, listed, number, p_value, plural, signed_number
 from evalkit.pages import as_json, page, pieces, texts
 from evalkit.pages.shared_findings import (
-    columns_read,
+    columns_in_words,
     counts,
     disagreeing_metrics,
     leader_picked,
@@ -24,7 +24,7 @@ from evalkit.pages.shared_findings import (
 from evalkit.studies import diagnostics, experiment
 from evalkit.studies.experiment import Experiment
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 
 @pieces.where_it_exists
@@ -36,7 +36,7 @@ def findings(study: Experiment) -> Html:
 @pieces.where_it_exists
 def estimates(study: Experiment) -> Html:
     """The arms in rows, the metrics in columns."""
-    users = counted(study.users, study.unit_name)
+    users = count_with_noun(study.users, study.unit_name)
     return page.estimates(study, f"Arms with their {study.settings.level:.0%} intervals, {users}")
 
 
@@ -62,14 +62,14 @@ def effects(study: Experiment) -> figures.Figure | Html:
     frame = rows[["value", "low", "high"]].assign(name=names)
     frame["colour"] = [page.VERDICT_COLOURS[verdict].code for verdict in rows["verdict"]]
     caption = texts.sentence("experiment.effects", whose=whose, level=study.settings.level)
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.intervals,
         frame,
         caption=caption,
         says=page.differences_in_words(frame),
         label="lift in %",
         zero=True,
-        height=figures.tall(len(frame)),
+        height=figures.figure_height(len(frame)),
     )
 
 
@@ -84,13 +84,13 @@ def adjustments(study: Experiment) -> Html:
     columns = {
         "measured": text("way"),
         "estimand": words("estimand"),
-        "difference": limits("difference", show=signed),
+        "difference": limits("difference", show=signed_number),
         "p": p_column("p"),
         # with this share of the users the way gives an interval as wide as that of all users
         # unadjusted
         "users": text("users", "{:.0%}".format),
     }
-    pair = " − ".join(study.opponents)
+    pair = " − ".join(study.headline_systems)
     n = max(study.adjustments["n"])
     caption = f"{pair} in mean {study.plain.label}, {n:,} {plural(study.unit_name, 2)}"
     note = texts.sentence("experiment.adjustments_note")
@@ -107,12 +107,12 @@ def users_for(study: Experiment) -> Html:
         return Html("")
     columns = {
         "lift": text("lift", "{:.0%}".format),
-        "difference": value("difference", signed),
+        "difference": value("difference", signed_number),
         "users per arm": count("raw", _three_digits),
     }
     if study.p.before:  # the covariate of CUPED, from before the experiment
         columns[f"with CUPED on {study.p.before}"] = count("cuped", _three_digits)
-    what = f"{study.plain.label} over {study.opponents[1]}"
+    what = f"{study.plain.label} over {study.headline_systems[1]}"
     caption = (
         f"Users needed to detect a lift in {what} with 80% power, from the standard deviation in "
         f"this table"
@@ -129,13 +129,13 @@ def _three_digits(users: float) -> str:
 @pieces.where(lambda study: len(study.by_segment))
 def segments(study: Experiment) -> Html:
     """The first metric by segment, and what n counts."""
-    n = paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")
+    n = muted_paragraph(f"n: {plural(study.unit_name, 2)} of the larger arm.")
     return stack([page.segments(study), n])
 
 
 def definitions(study: Experiment) -> list[tuple[str, str]]:
     """The metrics shown, the tests, CUPED and the cap."""
-    return page.metric_definitions(study) + texts.meanings("users", tests=study.tests_are)
+    return page.metric_definitions(study) + texts.meanings("users", tests=study.tests_text)
 
 
 def answers(study: Experiment) -> dict[str, object]:
@@ -148,7 +148,7 @@ def answers(study: Experiment) -> dict[str, object]:
         "sample_ratio": study.sample_ratio.p,
         "covariate_p": study.balance.p,
         "baseline": study.settings.baseline,
-        **as_json.records(
+        **as_json.frames_as_records(
             adjustments=study.adjustments, caps=study.caps, users_for=study.users_for
         ),
         "concentration": shares,
@@ -161,7 +161,7 @@ def findings_of_users(study: Experiment) -> Iterator[Finding]:
     if study.sample:  # without input, the bundled sample is read
         yield kinds.BUNDLED.warning()
     yield _arms(study)
-    if "metrics" not in study.p.given:  # then the columns of numbers suggest them
+    if "metrics" not in study.p.given_values:  # then the columns of numbers suggest them
         yield _columns_as_metrics(study)
     yield from metrics_without_direction(study)
     yield from design(study)
@@ -184,7 +184,7 @@ def _arms(study: Experiment) -> Finding:
         study.users,
         users=plural(study.unit_name, 2).capitalize(),
         sizes=counts(study.sizes),
-        columns=columns_read(study.table.columns),
+        columns=columns_in_words(study.table.columns),
         baseline=baseline,
     )
 
@@ -204,8 +204,8 @@ def design(study: Experiment) -> Iterator[Finding]:
     """
     if study.crossed:
         severity = WARNING if study.many_crossed else NOTE
-        users = counted(study.crossed, study.unit_name)
-        yield kinds.CROSSED.rated(severity, study.crossed, users=users)
+        users = count_with_noun(study.crossed, study.unit_name)
+        yield kinds.CROSSED.finding_with_severity(severity, study.crossed, users=users)
     yield _sample_ratio(study)
     if study.p.before:
         yield _balance(study)
@@ -213,7 +213,7 @@ def design(study: Experiment) -> Iterator[Finding]:
     if looks:
         # a warning if a result is significant only as long as the interim analyses do not count
         severity = WARNING if experiment.only_without_looks(study) else NOTE
-        yield kinds.LOOKS.rated(
+        yield kinds.LOOKS.finding_with_severity(
             severity,
             int(looks["looks"]),  # their number
             "users",
@@ -235,9 +235,9 @@ def _sample_ratio(study: Experiment) -> Finding:
     if check.severity is NOTE:
         return kinds.SAMPLE_RATIO.note(None, "fits", **facts)
     if study.p.shares:
-        return kinds.SAMPLE_RATIO.rated(check.severity, None, "planned", **facts)
+        return kinds.SAMPLE_RATIO.finding_with_severity(check.severity, None, "planned", **facts)
     # the user gave no shares: the plan may have been other than the equal shares that are tested
-    return kinds.SAMPLE_RATIO.rated(check.severity, None, "unplanned", **facts)
+    return kinds.SAMPLE_RATIO.finding_with_severity(check.severity, None, "unplanned", **facts)
 
 
 def _balance(study: Experiment) -> Finding:
@@ -246,7 +246,7 @@ def _balance(study: Experiment) -> Finding:
     facts = {"column": study.p.before, "means": check.words, "p": p_value(check.p)}
     if check.severity is NOTE:
         return kinds.BALANCE.note(None, "fits", **facts)
-    return kinds.BALANCE.rated(check.severity, None, "differs", **facts)
+    return kinds.BALANCE.finding_with_severity(check.severity, None, "differs", **facts)
 
 
 def _distribution(study: Experiment) -> Iterator[Finding]:
@@ -293,7 +293,7 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
     if not len(differences) or study.plain is None:
         return Html("")
     n = max(differences["n"])
-    first, second = study.opponents  # the arms
+    first, second = study.headline_systems  # the arms
     caption = texts.sentence(
         "experiment.heavy_users",
         first=first,
@@ -302,12 +302,12 @@ def heavy_users(study: Experiment) -> figures.Figure | Html:
         level=study.settings.level,
     )
     label = f"difference in mean {study.plain.label} (n = {n:,} {plural(study.unit_name, n)})"
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.intervals,
         differences,
         caption=caption,
         says=page.differences_in_words(differences),
         label=label,
         zero=True,
-        height=figures.tall(len(differences)),
+        height=figures.figure_height(len(differences)),
     )

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from evalkit.arrays import Floats
 from evalkit.caching import cached
 from evalkit.drawing import tables
-from evalkit.drawing.cells import Cell, Head, breaking, escape, number_cell
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.cells import Cell, Head, breakable_name, escape, number_cell
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
-from evalkit.numbers import END, LISTED, counted, cut, decimals, rounded, signed
+from evalkit.numbers import END, LISTED, count_with_noun, cut, decimals, rounded, signed_number
 from evalkit.pages import texts
-from evalkit.studies.row_study import ErrorKind, Missed, RowStudy, missed_within
+from evalkit.studies.row_study import ErrorKind, LargestErrors, RowStudy, missed_within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,14 +25,15 @@ MOST = 500  # rows that a page lists
 ROOM = 10_000  # letters of HTML that they may take, without what they open to
 OPENED = 30  # rows that open to the other columns of the input
 SYSTEMS = 4  # whose values stand beside the two that are compared
-CHOICE = 5  # systems of which a reader chooses the two that are compared
+MAX_OFFERED_SYSTEMS = 5  # systems of which a reader chooses the two that are compared
 HEADS = {ErrorKind.LABELS: "worst label of {}"}  # of a column of predictions; else the system
 Columns = Mapping[str, Sequence[Cell | str]]  # the cells of each column, by its head
-FIRST, SECOND, DIFFERENCE = range(3)  # what a column of `Pair` holds; the page's script has these
+# what a column of `ComparedPairColumns` holds; the page's script has these
+FIRST, SECOND, DIFFERENCE = range(3)
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ComparedPairColumns:
     """The columns of two systems, those that the page compares until the reader chooses others.
 
     values: of each system that can be chosen, one per unit, the two first. differences: one per
@@ -58,12 +59,14 @@ class Pair:
         cells_by_content = {
             FIRST: [number_cell(value, self.places) for value in first],
             SECOND: [number_cell(value, self.places) for value in second],
-            DIFFERENCE: [number_cell(value, self.places, signed) for value in self.differences],
+            DIFFERENCE: [
+                number_cell(value, self.places, signed_number) for value in self.differences
+            ],
         }
         columns = {}
         for template, content in self.heads.items():  # such as "miss {0} − {1}", DIFFERENCE
             head = template.format(*self.values)  # with the names of the systems
-            columns[Cell(head, markup=f"<b>{breaking(head)}</b>")] = cells_by_content[content]
+            columns[Cell(head, markup=f"<b>{breakable_name(head)}</b>")] = cells_by_content[content]
         return columns
 
     def choice(self, start: int) -> Html:
@@ -104,7 +107,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Explored:
+class UnitListing:
     """The units that a page lists.
 
     which: the line that opens the list. systems: in words. unit: what a unit is called. names: of
@@ -121,11 +124,11 @@ class Explored:
     columns: Columns
     opened: Sequence[str] = ()
     note: str = ""
-    pair: Pair | None = None
+    pair: ComparedPairColumns | None = None
     further_columns: Columns = field(default_factory=dict)
 
 
-def listing(explored: Explored) -> Html:
+def listing(explored: UnitListing) -> Html:
     """A fold with a table of single units, the first of which open to further HTML; of more than
     two systems also, above the table, boxes to choose the two that it compares.
     """
@@ -142,7 +145,7 @@ def listing(explored: Explored) -> Html:
     return folded(explored.which, stack([boxes, table]), place=LISTED)
 
 
-def _listing_table(explored: Explored, heads: Sequence[Cell]) -> Html:
+def _listing_table(explored: UnitListing, heads: Sequence[Cell]) -> Html:
     """The table of the units: their attributes, `columns`, the columns of the pair, and
     `further_columns`. heads: the first cell of each row.
     """
@@ -185,7 +188,7 @@ def explorer(study: RowStudy) -> Html:
     the report does not use. A sentence in its place if the rows are not in memory.
     """
     if study.data is None:
-        return paragraph(texts.sentence("explorer.not_listed", study))
+        return muted_paragraph(texts.sentence("explorer.not_listed", study))
     missed = _missed(study)
     opened = []  # HTML of each of the first rows
     for texts_by_column in missed.unused_values(OPENED):
@@ -194,7 +197,7 @@ def explorer(study: RowStudy) -> Html:
     return listing(_explored(missed, opened))
 
 
-def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
+def _explored(missed: LargestErrors, opened: Sequence[str] = ()) -> UnitListing:
     """The table of the rows with the largest errors, as the page lists them: the actual value, the
     predictions of the systems, and the errors of the two compared systems, or of the only one.
     opened: HTML that the first rows open to.
@@ -209,11 +212,11 @@ def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
         pair_columns = _errors_of_pair(missed)
     else:
         columns[f"miss {leader}"] = _values(missed.misses.errors[leader][missed.rows])
-    return Explored(
+    return UnitListing(
         which=_which_rows(missed),
         systems=" and ".join(missed.pair),
         unit="row",
-        names=missed.aligned.id[missed.rows].tolist(),
+        names=missed.input_rows.id[missed.rows].tolist(),
         attributes=attributes,
         columns=columns,
         opened=opened,
@@ -222,20 +225,20 @@ def _explored(missed: Missed, opened: Sequence[str] = ()) -> Explored:
     )
 
 
-def _which_rows(missed: Missed) -> str:
+def _which_rows(missed: LargestErrors) -> str:
     """Which rows a table lists, for the line that opens it."""
     n_listed = len(missed.rows)
-    if n_listed == len(missed.aligned):
-        return f"All {counted(n_listed, 'row')}"
+    if n_listed == len(missed.input_rows):
+        return f"All {count_with_noun(n_listed, 'row')}"
     if len(missed.pair) > 1:
         return f"The {n_listed} rows with the largest or most unlike errors"
     return f"The {n_listed} rows with the largest errors"
 
 
-def _note_on_rows(missed: Missed) -> str:
+def _note_on_rows(missed: LargestErrors) -> str:
     """How the listed rows were chosen, unless all are listed, and what an error ("miss") is."""
     definition_of_error: str = texts.DEFINITIONS["misses"][missed.misses.error_kind.name]
-    n_rows = len(missed.aligned)
+    n_rows = len(missed.input_rows)
     if len(missed.rows) == n_rows:
         return definition_of_error
     leader = missed.pair[0]
@@ -256,7 +259,7 @@ def listed_rows(study: RowStudy) -> dict[str, object]:
     return {"missed": [_record(missed, row) for row in missed.rows.tolist()]}
 
 
-def _record(missed: Missed, row: int) -> dict[str, object]:
+def _record(missed: LargestErrors, row: int) -> dict[str, object]:
     """A row for the JSON: its id, its actual value, and each system's prediction and error. row:
     its number among all rows.
     """
@@ -265,19 +268,19 @@ def _record(missed: Missed, row: int) -> dict[str, object]:
     for name, predictions in misses.predictions.items():
         systems.append({"system": name, "says": predictions[row], "miss": misses.errors[name][row]})
     return {
-        "row": missed.aligned.id[row],
+        "row": missed.input_rows.id[row],
         misses.truth_name: misses.truth[row],
         "systems": systems,
     }
 
 
 @cached
-def _missed(study: RowStudy) -> Missed:
+def _missed(study: RowStudy) -> LargestErrors:
     """The rows with the largest errors, as many as a page has room for."""
     return missed_within(study, MOST, ROOM, _size_in_html)
 
 
-def _size_in_html(missed: Missed) -> int:
+def _size_in_html(missed: LargestErrors) -> int:
     """The number of characters of the HTML of a plain table of these rows, by which the number of
     rows is limited. HTML that rows open to, bold heads and the boxes to choose other systems are
     not in it: they would leave room for fewer rows.
@@ -292,7 +295,7 @@ def _size_in_html(missed: Missed) -> int:
     return len(_listing_table(explored, heads_of_rows).html)
 
 
-def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
+def _predictions(missed: LargestErrors) -> dict[str, list[Cell | str]]:
     """The columns of the listed rows with the actual values, and with the predictions of up to
     `SYSTEMS` systems, the compared ones first; a cell per row, by the head of the column.
     """
@@ -305,22 +308,22 @@ def _predictions(missed: Missed) -> dict[str, list[Cell | str]]:
     return columns
 
 
-def _compared_first(missed: Missed) -> list[str]:
+def _compared_first(missed: LargestErrors) -> list[str]:
     """All systems, the compared ones first, the others in the order of the study."""
     return list(dict.fromkeys([*missed.pair, *missed.study.order]))
 
 
-def _errors_of_pair(missed: Missed) -> Pair:
+def _errors_of_pair(missed: LargestErrors) -> ComparedPairColumns:
     """Two columns of the listed rows: the error ("miss") of the leader, and by how much it exceeds
-    that of its opponent. They hold the errors of up to `CHOICE` systems, of which the reader can
-    choose others.
+    that of its opponent. They hold the errors of up to `MAX_OFFERED_SYSTEMS` systems, of which the
+    reader can choose others.
     """
     errors = {}
-    for name in _compared_first(missed)[:CHOICE]:
+    for name in _compared_first(missed)[:MAX_OFFERED_SYSTEMS]:
         errors[name] = missed.misses.errors[name][missed.rows]
     places = decimals(chain.from_iterable(errors[name] for name in missed.pair))
     heads = {"miss {0}": FIRST, "miss {0} − {1}": DIFFERENCE}  # {0}, {1}: the systems
-    return Pair(errors, missed.excess, heads, places)
+    return ComparedPairColumns(errors, missed.excess, heads, places)
 
 
 def _values(values: "np.ndarray") -> list[Cell | str]:

@@ -19,36 +19,36 @@ from evalkit.drawing.cells import (
     Head,
     as_cell,
     escape,
+    interval_cell,
     join,
     link,
     number_cell,
-    with_interval,
 )
-from evalkit.drawing.columns import Column, by_row, words as word_column
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.columns import Column, column_by_row, words as word_column
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings.kinds import VERDICT
 from evalkit.numbers import (
-    counted,
+    count_with_noun,
     listed,
     number,
     p_value,
     percent,
     plural,
-    shortened,
-    signed,
+    shortened_name,
+    signed_number,
     signed_percent,
 )
 from evalkit.pages import page, pieces, texts
 from evalkit.parameters.policy import Policy
-from evalkit.parameters.reports import Shared
+from evalkit.parameters.reports import SharedParameters
 from evalkit.reading.tables.parts import Source
 from evalkit.studies import diagnostics, policy
 from evalkit.studies.diagnostics import NO_DIFFERENCE, verdict_of
 from evalkit.studies.study import Study
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 
 MOST_SINGLE_ROWS = 20  # systems with a row of their own; of more those with one verdict share a row
@@ -74,7 +74,7 @@ ONE_SIDED = {
     "greater": Direction("above", "an increase", "below", "upper"),
     "less": Direction("below", "a decrease", "above", "lower"),
 }
-BETWEEN = {  # a verdict on a first system and the name of the second, in a sentence
+VERDICT_PREPOSITIONS = {  # a verdict on a first system and the name of the second, in a sentence
     "better": "than",
     "worse": "than",
     "higher": "than",
@@ -88,7 +88,7 @@ class Subject(Protocol):
     """What a page is about: a study, or two reports that are compared."""
 
     @property
-    def p(self) -> Shared: ...
+    def p(self) -> SharedParameters: ...
     @property
     def sources(self) -> Sequence[Source]: ...
 
@@ -108,7 +108,7 @@ def title(kind: str, study: Study, rows: str, target: str = "") -> Html:
     else:
         template = questions["best"]
     question = template.format(study=study, systems=len(study.order), what=target)
-    question = f"{question}, by {study.primary.spoken}, on {rows}?"
+    question = f"{question}, by {study.primary_metric.spoken}, on {rows}?"
     return heading(questions["report"], question, study)
 
 
@@ -127,7 +127,7 @@ def heading(report: str, question: str, subject: Subject) -> Html:
         lines.append(parameters.note)
     if parameters.data_date:
         lines.append(f"Data of {parameters.data_date}")
-    if parameters.sampled:
+    if parameters.reads_sample:
         question = f"{question} {SAMPLE}"  # not the user's own data
     files = input_name([source.name for source in subject.sources])
     default_title = f"{report}: {files}" if files else report
@@ -199,7 +199,7 @@ def verdict(study: Study, further: Sequence[str] = (), opening: Opening = NOTHIN
     sentences = answer(study, further, opening)
     explanations = [gloss(study)]
     if len(study.headline):
-        how_tested = paragraph(_how_tested(study))
+        how_tested = muted_paragraph(_how_tested(study))
         explanations.append(folded("How this was tested", how_tested))
     below = stack(explanations)
     # on the page, findings and the first figure are put between the strip and the explanations: the
@@ -225,10 +225,10 @@ def _capitalised(sentence: str) -> str:
 
 def gloss(study: Study) -> Html:
     """What the metric that decides measures, in plain words, and which of its values are better."""
-    metric = study.primary.metric
+    metric = study.primary_metric.metric
     direction = DIRECTION_IN_WORDS[metric.best]
-    name = page.metric_link(study.primary)
-    meaning = f"{study.primary.plain} ({direction})."
+    name = page.metric_link(study.primary_metric)
+    meaning = f"{study.primary_metric.plain} ({direction})."
     return Html(
         f'<p class="gloss muted">{name.html}: {escape(meaning)}</p>',
         f"{name.full_text}: {meaning}",
@@ -260,7 +260,7 @@ def _answer_and_constant(study: Study, answer: str) -> list[str]:
     Values that look the same when printed count as equal, so that no sentence contradicts the
     table. If no system is worse, the answer stands alone.
     """
-    label = study.primary.label
+    label = study.primary_metric.label
     beaten_by_metric = diagnostics.beaten(study)
     if label not in beaten_by_metric:
         return [answer]
@@ -273,12 +273,12 @@ def _answer_and_constant(study: Study, answer: str) -> list[str]:
     comparison = f"is {constant} if every row gets the same prediction"
     if len(worse) < len(study.order):
         verb = "does" if len(worse) == 1 else "do"
-        worse_systems = f"{_in_sentence(study, worse)} {verb} not reach that"
-        return [answer, f"{study.primary.title} {comparison}; {worse_systems}."]
-    claim = f"No {study.compares} beats"
+        worse_systems = f"{_systems_in_words(study, worse)} {verb} not reach that"
+        return [answer, f"{study.primary_metric.title} {comparison}; {worse_systems}."]
+    claim = f"No {study.compared_noun} beats"
     if len(worse) == 1:  # the report has this system only
-        claim = f"{shortened(worse[0])} does not beat"
-    return [f"{claim} a constant prediction: {study.primary.spoken} {comparison}.", answer]
+        claim = f"{shortened_name(worse[0])} does not beat"
+    return [f"{claim} a constant prediction: {study.primary_metric.spoken} {comparison}.", answer]
 
 
 def _contradicting_metric(study: Study) -> Iterator[str]:
@@ -287,20 +287,23 @@ def _contradicting_metric(study: Study) -> Iterator[str]:
 
     The sentence is about the first such system and metric; a finding lists all of them.
     """
-    contradictions = diagnostics.contrary(study)  # comparisons by other metrics, `first` is worse
+    # comparisons by other metrics, `first` is worse
+    contradictions = diagnostics.contradicting_comparisons(study)
     if contradictions.empty:
         return
     system = contradictions["first"].iloc[0]
     label = contradictions["metric"].iloc[0]
     of_system_and_metric = (contradictions["first"] == system) & (contradictions["metric"] == label)
-    better = _in_sentence(study, contradictions[of_system_and_metric]["second"].tolist())
+    better = _systems_in_words(study, contradictions[of_system_and_metric]["second"].tolist())
     metric = spoken(study, label)
     yield f"But by {metric} {_name(study, system)} is significantly worse than {better}."
 
 
 def spoken(study: Study, label: str) -> str:
     """The name of a metric of the study within a sentence."""
-    return {chosen.label: chosen.spoken for chosen in study.directed}.get(label, label)
+    return {chosen.label: chosen.spoken for chosen in study.metrics_with_direction}.get(
+        label, label
+    )
 
 
 def _weakest_class(study: Study) -> Iterator[str]:
@@ -311,11 +314,11 @@ def _weakest_class(study: Study) -> Iterator[str]:
     weakest = study.weakest
     if weakest is None:
         return
-    whose = f" of {shortened(study.leader)}" if len(study.order) > 1 else ""
-    recall = f"recall {number(weakest.recall, 2)} over {counted(weakest.n, 'row')}"
+    whose = f" of {shortened_name(study.leader)}" if len(study.order) > 1 else ""
+    recall = f"recall {number(weakest.recall, 2)} over {count_with_noun(weakest.n, 'row')}"
     if weakest.instead:
         recall = f"{recall}; {weakest.share:.0%} of them are predicted as {weakest.instead}"
-    yield f"The weakest {weakest.noun}{whose} is {shortened(weakest.name)}: {recall}."
+    yield f"The weakest {weakest.noun}{whose} is {shortened_name(weakest.name)}: {recall}."
 
 
 def _answer(study: Study, already_compared: str) -> str:
@@ -327,7 +330,7 @@ def _answer(study: Study, already_compared: str) -> str:
     none.
     """
     if len(study.order) > 1 and _is_undefined(study):
-        return f"{study.primary.title} has no value for any {study.compares}."
+        return f"{study.primary_metric.title} has no value for any {study.compared_noun}."
     comparisons = study.headline
     if comparisons.empty:
         return _answer_without_comparison(study)
@@ -340,7 +343,7 @@ def _answer(study: Study, already_compared: str) -> str:
 
 def _is_undefined(study: Study) -> bool:
     """True if no system has a value of the metric that decides."""
-    return math.isnan(diagnostics.deciding(study, study.order[0])["value"])
+    return math.isnan(diagnostics.primary_estimate(study, study.order[0])["value"])
 
 
 def _answer_without_comparison(study: Study) -> str:
@@ -350,34 +353,38 @@ def _answer_without_comparison(study: Study) -> str:
     """
     has_several_systems = len(study.order) > 1
     if has_several_systems and not study.pairs:
-        values = [f"{shortened(name)} has {_value_of(study, name)}" for name in study.order]
+        values = [f"{shortened_name(name)} has {_value_of(study, name)}" for name in study.order]
         units = plural(study.unit_name, 2)
-        metric = study.primary.spoken
-        return f"The {plural(study.compares, 2)} share no {units}: {metric} of {listed(values)}."
-    if has_several_systems:
+        metric = study.primary_metric.spoken
         return (
-            f"{study.primary.title} has no better direction, so the {plural(study.compares, 2)} "
+            f"The {plural(study.compared_noun, 2)} share no {units}: {metric} of {listed(values)}."
+        )
+    if has_several_systems:
+        nouns = plural(study.compared_noun, 2)
+        return (
+            f"{study.primary_metric.title} has no better direction, so the {nouns} "
             f"are not ranked by it."
         )
-    row = diagnostics.deciding(study, study.leader)
-    places = page.places(study, study.primary.label)
+    row = diagnostics.primary_estimate(study, study.leader)
+    places = page.places(study, study.primary_metric.label)
     value = numbers.estimate(row["value"], row["low"], row["high"], places=places)
-    answer = f"{study.primary.spoken} is {value} over {counted(row['n'], study.unit_name)}"
-    return f"{shortened(study.leader)}: {answer}{_beside_constant(study, row)}."
+    units = count_with_noun(row["n"], study.unit_name)
+    answer = f"{study.primary_metric.spoken} is {value} over {units}"
+    return f"{shortened_name(study.leader)}: {answer}{_beside_constant(study, row)}."
 
 
 def _value_of(study: Study, name: str) -> str:
     """A system's value of the metric that decides, with as many decimals as in the table."""
-    value = diagnostics.deciding(study, name)["value"]
-    return number(value, page.places(study, study.primary.label))
+    value = diagnostics.primary_estimate(study, name)["value"]
+    return number(value, page.places(study, study.primary_metric.label))
 
 
 def _beside_constant(study: Study, row: Record) -> str:
     """On which side of a constant prediction an interval lies; "" if there is no such value."""
-    constant = diagnostics.constant(study, study.primary)
+    constant = diagnostics.constant(study, study.primary_metric)
     if not (math.isfinite(constant) and math.isfinite(row["low"])):
         return ""
-    value = f"the {number(constant, page.places(study, study.primary.label))} of a constant"
+    value = f"the {number(constant, page.places(study, study.primary_metric.label))} of a constant"
     if row["low"] <= constant <= row["high"]:
         return f"; the interval includes {value} prediction"
     position = "above" if row["low"] > constant else "below"
@@ -408,16 +415,18 @@ def _pair_in_words(study: Study, row: Record) -> PairInWords:
     row: the comparison, of `study.headline`. Its test uses the units that both systems have: if a
     system has others too, the two means would mislead, and the pieces give the paired difference.
     """
-    metric = study.primary.spoken
+    metric = study.primary_metric.spoken
     first = _value_of(study, row["first"])
     second = _value_of(study, row["second"])
-    covariate = study.adjusted_for(study.primary)
+    covariate = study.earlier_measurement(study.primary_metric)
     if covariate:  # the test compares the adjusted means, so the sentence has them
         metric = f"{metric} adjusted for {covariate}"
         first, second = page.adjusted_means(row, page.difference_places(study))
     if row["n"] and diagnostics.leaves_units_out(study, row):
-        over_shared_units = f"over the {counted(row['n'], study.unit_name)} that both have"
-        difference = signed(row["difference"], page.places(study, study.primary.label))
+        over_shared_units = f"over the {count_with_noun(row['n'], study.unit_name)} that both have"
+        difference = signed_number(
+            row["difference"], page.places(study, study.primary_metric.label)
+        )
         differs = f"{over_shared_units}, {metric} differs by {difference}"
         return PairInWords(
             metric,
@@ -454,7 +463,7 @@ def _answer_on_pair(study: Study, row: Record) -> str:
             are = f"{first} and {second} are equivalent in {pair.metric}"
             return f"{are}: {pair.values}, and {reason}."
         case "cannot tell":
-            direction = ONE_SIDED.get(study.sided)  # None if both directions count
+            direction = ONE_SIDED.get(study.question_of_tests)  # None if both directions count
             if direction:
                 claim = f"that {first} is {direction.position} {second}: {pair.metric_and_values}."
                 return f"The data do not show {claim}{_only_one_direction(study)}"
@@ -470,12 +479,12 @@ def _answer_on_pair(study: Study, row: Record) -> str:
 
 def sided(study: Study) -> str:
     """The kind of question, as an adjective."""
-    return "one-sided" if study.sided in ONE_SIDED else study.sided
+    return "one-sided" if study.question_of_tests in ONE_SIDED else study.question_of_tests
 
 
 def _only_one_direction(study: Study) -> str:
     """That only one direction counts, as a sentence; "" of a two-sided question."""
-    direction = ONE_SIDED.get(study.sided)
+    direction = ONE_SIDED.get(study.question_of_tests)
     return f" Only {direction.change} counts." if direction else ""
 
 
@@ -506,7 +515,7 @@ def _relative_difference(study: Study, row: Record) -> str:
 
 def _after_adjustment(study: Study) -> str:
     """That a verdict is about adjusted values, which are not those shown; "" if it is not."""
-    covariate = study.adjusted_for(study.primary)
+    covariate = study.earlier_measurement(study.primary_metric)
     return f" after adjusting for {covariate}" if covariate else ""
 
 
@@ -528,26 +537,26 @@ def _answer_on_leader(study: Study) -> str:
     ahead = systems[verdicts == words.worse].tolist()
     unclear = systems[~verdicts.isin([words.better, "equivalent", words.worse])].tolist()
 
-    leader = shortened(study.leader)
+    leader = shortened_name(study.leader)
     value = _value_of_leader(study)
     if len(beaten) == len(systems):
         how_many = "both" if len(systems) == 2 else f"all {len(systems)}"
-        all_others = f"{how_many} other {plural(study.compares, 2)}"
+        all_others = f"{how_many} other {plural(study.compared_noun, 2)}"
         claim = f"{words.better} than {all_others}{_after_adjustment(study)}"
         return f"{leader} is {claim}: it has {value}."
 
     claims = []  # what the data show for the leader
     if beaten:
-        claims.append(f"{words.better} than {_in_sentence(study, beaten)}")
+        claims.append(f"{words.better} than {_systems_in_words(study, beaten)}")
     if equivalent:
         margin = _margin_in_words(study)
-        claims.append(f"equivalent to {_in_sentence(study, equivalent)} (within {margin})")
+        claims.append(f"equivalent to {_systems_in_words(study, equivalent)} (within {margin})")
     reservations = []
     if ahead:
         # the leader has the best mean, but not after adjustment or over the units of the pair
         units = plural(study.unit_name, 2)
         where = _after_adjustment(study) or f" over the {units} that both have"
-        reservations.append(f"it is {words.worse} than {_in_sentence(study, ahead)}{where}")
+        reservations.append(f"it is {words.worse} than {_systems_in_words(study, ahead)}{where}")
     if unclear:
         which = _any_of(study, unclear)
         reservations.append(f"the data do not show that it is {words.better} than {which}")
@@ -566,10 +575,10 @@ def _value_of_leader(study: Study) -> str:
     that have the same value, if there are any.
     """
     extreme = _highest_or_lowest(study)
-    value = f"the {extreme} {study.primary.spoken}, {_value_of(study, study.leader)}"
-    with_same_value = diagnostics.as_good(study)
+    value = f"the {extreme} {study.primary_metric.spoken}, {_value_of(study, study.leader)}"
+    with_same_value = diagnostics.systems_equal_to_leader(study)
     if with_same_value:
-        value = f"{value}, the same as {_in_sentence(study, with_same_value)}"
+        value = f"{value}, the same as {_systems_in_words(study, with_same_value)}"
     return value
 
 
@@ -589,25 +598,25 @@ def _answer_against_baseline(study: Study, already_compared: str) -> str:
         if verdict_shown in systems_by_verdict:
             systems = systems_by_verdict[verdict_shown]
             verb = "is" if len(systems) == 1 else "are"
-            which = _in_sentence(study, systems)
-            parts.append(f"{which} {verb} {verdict_shown} {BETWEEN[verdict_shown]} it")
+            which = _systems_in_words(study, systems)
+            parts.append(f"{which} {verb} {verdict_shown} {VERDICT_PREPOSITIONS[verdict_shown]} it")
     if NO_DIFFERENCE in systems_by_verdict:  # not one unit has a difference
         equal = systems_by_verdict[NO_DIFFERENCE]
         verb = "does" if len(equal) == 1 else "do"
-        parts.append(f"{_in_sentence(study, equal)} {verb} not differ from it")
+        parts.append(f"{_systems_in_words(study, equal)} {verb} not differ from it")
     only = ""
     if "cannot tell" in systems_by_verdict:
         unclear = systems_by_verdict["cannot tell"]
         # "a, b or c is", but "4 systems are"
         verb = "are" if len(unclear) > NAMES_IN_SENTENCE else "is"
-        which = f"{_in_sentence(study, unclear, 'or')} {verb}"
+        which = f"{_systems_in_words(study, unclear, 'or')} {verb}"
         question = f"whether {which} {words.better} or {words.worse}"
-        if direction := ONE_SIDED.get(study.sided):
+        if direction := ONE_SIDED.get(study.question_of_tests):
             question = f"that {which} {direction.position} it"
         parts.append(f"the data do not show {question}")
         only = _only_one_direction(study)
-    baseline = shortened(study.settings.baseline or "")
-    metric = f"{study.primary.spoken}{_after_adjustment(study)}"
+    baseline = shortened_name(study.settings.baseline or "")
+    metric = f"{study.primary_metric.spoken}{_after_adjustment(study)}"
     return f"Against {baseline}, by {metric}: {'; '.join(parts)}.{only}{_best_two_in_words(study)}"
 
 
@@ -615,13 +624,13 @@ def _best_two_in_words(study: Study) -> str:
     """A sentence on how the two best candidates, the systems other than the baseline, compare with
     each other; "" if there are fewer than two. It begins with a space, as it follows others.
     """
-    best_two = diagnostics.best_two(study)
+    best_two = diagnostics.best_two_comparison(study)
     if best_two.empty:
         return ""
     row = best_two.iloc[0]
     words = diagnostics.words(study)
-    first = shortened(row["first"])
-    second = shortened(row["second"])
+    first = shortened_name(row["first"])
+    second = shortened_name(row["second"])
     match row["verdict"]:
         case "equivalent":
             return f" The two {words.best} others, {first} and {second}, are equivalent."
@@ -631,21 +640,21 @@ def _best_two_in_words(study: Study) -> str:
     return f" Of the others, {first} is {row['verdict']} than {second}, the second {words.best}."
 
 
-def _in_sentence(study: Study, names: Sequence[str], last: str = "and") -> str:
+def _systems_in_words(study: Study, names: Sequence[str], last: str = "and") -> str:
     """Systems in a sentence; of more than three their number. last: the word before the last."""
     if len(names) > NAMES_IN_SENTENCE:
-        return numbers.counted(len(names), study.compares)
+        return numbers.count_with_noun(len(names), study.compared_noun)
     return numbers.enumerated([_name(study, name) for name in names], last)
 
 
 def _name(study: Study, system: str) -> str:
     """A system in a sentence."""
-    return shortened(study.spoken(system))
+    return shortened_name(study.spoken(system))
 
 
 def _any_of(study: Study, names: Sequence[str]) -> str:
     """Some names of which none is meant more than another; of more than three their number."""
-    systems = _in_sentence(study, names, "or")
+    systems = _systems_in_words(study, names, "or")
     return f"any of {systems}" if len(names) > NAMES_IN_SENTENCE else systems
 
 
@@ -653,7 +662,7 @@ class Gated(Protocol):
     """What rules may be set for: a study, or the log and the users of an interleaving report."""
 
     @property
-    def gate(self) -> policy.Judged | None: ...
+    def gate(self) -> policy.JudgedPolicy | None: ...
 
 
 def gate(study: Gated) -> list[Html]:
@@ -666,14 +675,14 @@ def gate(study: Gated) -> list[Html]:
     result = "pass" if judged.passed else "fail"
     message = judged.message or f"gate: {judged.words}: met"
     parts = [paragraphs.verdict(result, Cell(message))]
-    parts += [paragraph(warning) for warning in judged.warnings]
+    parts += [muted_paragraph(warning) for warning in judged.warnings]
     # a single rule needs no table, unless it is known which regressions it catches
-    if judged.level or judged.sensitive:
+    if judged.level or judged.has_sensitivity:
         parts.append(folded("Each rule", rules(judged)))
     return parts
 
 
-def rules(judged: policy.Judged) -> Html:
+def rules(judged: policy.JudgedPolicy) -> Html:
     """The table of a policy's rules: a row for each number that a rule checks, with the interval of
     the report, the interval that decides, and the result.
 
@@ -681,7 +690,7 @@ def rules(judged: policy.Judged) -> Html:
     several tests, or if a rule has an alpha of its own.
     """
     frame = pd.concat(result.statements.assign(that=result.rule.that) for result in judged.rules)
-    columns: dict[str, Column] = {"rule": word_column("that"), "of": by_row(_subject_cell)}
+    columns: dict[str, Column] = {"rule": word_column("that"), "of": column_by_row(_subject_cell)}
     columns["value and usual interval"] = _value_with_limits("low", "high")
     note = ""
     if judged.level and judged.policy.level and judged.tested:
@@ -695,8 +704,8 @@ def rules(judged: policy.Judged) -> Html:
         )
     elif not frame["low"].equals(frame["rule_low"]):  # a single rule has its own alpha
         columns["limits that decide"] = _value_with_limits("rule_low", "rule_high")
-    columns["result"] = by_row(_rule_result)
-    if judged.sensitive:  # the regression that each rule would catch is known
+    columns["result"] = column_by_row(_rule_result)
+    if judged.has_sensitivity:  # the regression that each rule would catch is known
         columns |= CATCH_COLUMNS
         note = f"{note} {texts.sentence('first_screen.catches')}".lstrip()
     return of_rows(f"Rules of {judged.policy.name}", frame, columns, note)
@@ -718,7 +727,7 @@ def planned(stated: Policy, rows: pd.DataFrame) -> Html:
     columns: dict[str, Column] = {"rule": word_column("that")}
     is_from_report = "system" in rows
     if is_from_report:
-        columns["of"] = by_row(_subject_cell)
+        columns["of"] = column_by_row(_subject_cell)
     units = f", {stated.plan.units:,} units" if stated.plan else ""
     note = texts.sentence("first_screen.catches")
     return of_rows(f"What {stated.name} catches{units}", rows, columns | CATCH_COLUMNS, note)
@@ -740,10 +749,10 @@ def _units(row: Record) -> Cell:
 SMALLEST, LARGEST = 0.001, 0.999  # probabilities beyond are not told apart
 # the columns of a table of rules, from the fields of `catching.Catch`, by their heads
 CATCH_COLUMNS: dict[str, Column] = {
-    "regression caught": by_row(lambda row: number_cell(row["catches"])),
-    "unchanged fails": by_row(lambda row: probability(row["unchanged_fails"])),
-    "power at margin": by_row(_power),
-    "units needed": by_row(_units),
+    "regression caught": column_by_row(lambda row: number_cell(row["catches"])),
+    "unchanged fails": column_by_row(lambda row: probability(row["unchanged_fails"])),
+    "power at margin": column_by_row(_power),
+    "units needed": column_by_row(_units),
 }
 
 
@@ -758,7 +767,7 @@ def probability(probability: float) -> Cell:
     return Cell(numbers.share(probability))
 
 
-def statement(row: Record) -> str:
+def statement_line(row: Record) -> str:
     """A statement in a line, with the limits that decide."""
     pieces_of_line = [_subject_cell(row).text]
     if row["metric"]:
@@ -785,9 +794,9 @@ def _value_with_limits(low: str, high: str) -> Column:
     def number_with_limits(row: Record) -> Cell:
         if not row["metric"]:
             return Cell("")
-        return with_interval(row["value"], row[low], row[high])
+        return interval_cell(row["value"], row[low], row[high])
 
-    return by_row(number_with_limits)
+    return column_by_row(number_with_limits)
 
 
 def linked(text: str, place: str) -> Cell:
@@ -811,29 +820,29 @@ def strip(study: Study) -> Html:
     headline = study.headline.to_dict("records")
     if baseline:  # each comparison is system − baseline
         comparisons = {row["first"]: row for row in headline}
-        difference = f"difference from {shortened(baseline)}"
+        difference = f"difference from {shortened_name(baseline)}"
     else:  # each comparison is leader − system, and is turned to have the system first
-        comparisons = {row["second"]: diagnostics.turned(row) for row in headline}
-        difference = f"{shortened(study.leader)} − {study.compares}"
-    heads: list[Head] = [study.compares, page.metric_head(study.primary)]
+        comparisons = {row["second"]: diagnostics.swap_systems(row) for row in headline}
+        difference = f"{shortened_name(study.leader)} − {study.compared_noun}"
+    heads: list[Head] = [study.compared_noun, page.metric_head(study.primary_metric)]
     if comparisons:
         heads += [difference, "verdict"]
     rows = [_system_row(study, name, comparisons) for name in study.order]
     if len(rows) > MOST_SINGLE_ROWS:
         rows = _joined_by_verdict(study, rows)
-    constant = diagnostics.constant(study, study.primary)  # NaN if it has no value
+    constant = diagnostics.constant(study, study.primary_metric)  # NaN if it has no value
     if math.isfinite(constant):
         rows.append(_constant_row(study, constant, has_comparisons=bool(comparisons)))
-    estimates = study.estimates[study.estimates["metric"] == study.primary.label]
+    estimates = study.estimates[study.estimates["metric"] == study.primary_metric.label]
     n = numbers.sample_sizes(estimates["n"], study.unit_name)
-    caption = f"{study.primary.title} with its {percent(study.settings.level)} interval, {n}"
+    caption = f"{study.primary_metric.title} with its {percent(study.settings.level)} interval, {n}"
     strip_of_results = strips.strip(caption, heads, rows, constant)
     return stack([strip_of_results, _below_strip(study, comparisons)])
 
 
 def _constant_row(study: Study, constant: float, *, has_comparisons: bool) -> strips.Result:
     """The row of a constant prediction: its value, without an interval, difference or verdict."""
-    cells = [number(constant, page.places(study, study.primary.label))]
+    cells = [number(constant, page.places(study, study.primary_metric.label))]
     if has_comparisons:
         cells += ["", ""]
     point = (constant, math.nan, math.nan)
@@ -848,12 +857,12 @@ def _system_row(study: Study, name: str, comparisons: ComparisonBySystem) -> str
     The system that the others are compared with has no comparison: its row says "baseline", or, of
     the leader, "highest" or "lowest".
     """
-    estimate = diagnostics.deciding(study, name)
+    estimate = diagnostics.primary_estimate(study, name)
     value = estimate["value"]
     low = estimate["low"]
     high = estimate["high"]
-    places = page.places(study, study.primary.label)
-    cells: list[Cell | str] = [with_interval(value, low, high, places=places)]
+    places = page.places(study, study.primary_metric.label)
+    cells: list[Cell | str] = [interval_cell(value, low, high, places=places)]
     verdict_reached = ""
     comparison = comparisons.get(name)
     if comparison is not None:
@@ -867,15 +876,15 @@ def _system_row(study: Study, name: str, comparisons: ComparisonBySystem) -> str
         cells += ["", _highest_or_lowest(study)]
     points = [(name, (value, low, high))]  # the dot and the line of the interval
     # the verdict gives the row its colour
-    return strips.Result(Cell(shortened(name)), points, cells, tone=verdict_reached)
+    return strips.Result(Cell(shortened_name(name)), points, cells, tone=verdict_reached)
 
 
 def _difference_cell(study: Study, row: Record) -> Cell:
     """The difference with its interval, in the direction that the tables have."""
     if not study.settings.baseline:
-        row = diagnostics.turned(row)
+        row = diagnostics.swap_systems(row)
     places = page.difference_places(study)
-    return with_interval(row["difference"], row["low"], row["high"], signed, places)
+    return interval_cell(row["difference"], row["low"], row["high"], signed_number, places)
 
 
 class BelowComparison(NamedTuple):
@@ -904,8 +913,8 @@ def _below_comparison(study: Study, row: Record) -> BelowComparison:
         return BelowComparison()
     subject = ""
     if not study.settings.baseline:  # the column shows leader − system
-        subject = f"{shortened(study.leader)} "
-        row = diagnostics.turned(row)
+        subject = f"{shortened_name(study.leader)} "
+        row = diagnostics.swap_systems(row)
     percentage = _relative_difference(study, row)
     if not percentage:
         return BelowComparison()
@@ -947,7 +956,7 @@ def _joint_row(study: Study, rows: list[strips.Result]) -> strips.Result:
     if has_verdict:
         cells.append(_verdict_cell(first.tone))
     names = listed((row.name.text for row in rows), NAMES_IN_SENTENCE)
-    head = Cell(counted(len(rows), study.compares), below=(names,))
+    head = Cell(count_with_noun(len(rows), study.compared_noun), below=(names,))
     points = list(chain.from_iterable(row.points for row in rows))
     return strips.Result(head, points, cells, first.tone)
 
@@ -966,14 +975,14 @@ def _below_strip(study: Study, comparisons: ComparisonBySystem) -> Html:
         return Html("")
     places = page.difference_places(study)
     adjustment = ""
-    covariate = study.adjusted_for(study.primary)
+    covariate = study.earlier_measurement(study.primary_metric)
     if covariate:
         means_of_pairs = [_adjusted_means(row, places) for row in comparisons.values()]
         means = listed(means_of_pairs, NAMES_IN_SENTENCE, "; ")
         adjustment = f"Differences are adjusted for {covariate} (CUPED). Adjusted means: {means}. "
     detectable = _detectable_differences(study, comparisons, places)
     all_differences = linked("All differences and p-values", page.evidence(study))
-    return paragraph(join(adjustment, detectable, all_differences, "."))
+    return muted_paragraph(join(adjustment, detectable, all_differences, "."))
 
 
 def _detectable_differences(study: Study, comparisons: ComparisonBySystem, places: int) -> str:
@@ -986,7 +995,7 @@ def _detectable_differences(study: Study, comparisons: ComparisonBySystem, place
     for name, row in comparisons.items():
         is_known = row.get("detectable", math.nan) > 0  # False for NaN
         if row["verdict"] == "cannot tell" and is_known:
-            differences.append(f"{shortened(name)} {number(row['detectable'], places)}")
+            differences.append(f"{shortened_name(name)} {number(row['detectable'], places)}")
     if not differences:
         return ""
     adjusted = f", adjusted over {study.family_size} comparisons" if study.family_size > 1 else ""
@@ -996,7 +1005,7 @@ def _detectable_differences(study: Study, comparisons: ComparisonBySystem, place
 
 def _adjusted_means(row: Record, places: int) -> str:
     """The adjusted means of two arms, as text; "" if they are undefined."""
-    names = (shortened(row["first"]), shortened(row["second"]))
+    names = (shortened_name(row["first"]), shortened_name(row["second"]))
     pairs = zip(names, page.adjusted_means(row, places), strict=False)
     return " and ".join(f"{name} {mean}" for name, mean in pairs)
 
@@ -1015,7 +1024,7 @@ def _how_tested(study: Study) -> str:
         )
     verdicts = f"{words.better.capitalize()} or {words.worse}"
     one_direction = ""
-    direction = ONE_SIDED.get(study.sided)  # None if both directions count
+    direction = ONE_SIDED.get(study.question_of_tests)  # None if both directions count
     if direction:
         verdicts = " or ".join(_possible_verdicts(study)).capitalize()
         one_direction = texts.sentence(
@@ -1033,7 +1042,7 @@ def _how_tested(study: Study) -> str:
             "first_screen.alpha", verdicts=verdicts.lower(), alpha=alpha, level=level
         )
     best_two = ""
-    if len(diagnostics.best_two(study)):
+    if len(diagnostics.best_two_comparison(study)):
         best_two = texts.sentence("first_screen.picked", best=words.best)
     equivalent = texts.sentence("first_screen.no_margin")
     if study.settings.margin:
@@ -1043,7 +1052,7 @@ def _how_tested(study: Study) -> str:
         study,
         leader=leader,
         sided=sided(study),
-        methods=page.methods(study.headline),
+        methods=page.test_methods_in_words(study.headline),
         verdicts=verdicts,
         alpha=alpha,
         one_direction=one_direction,
@@ -1062,7 +1071,7 @@ def _possible_verdicts(study: Study) -> list[str]:
     "better" by a metric of which higher values are better, and "worse" by one of which lower are.
     """
     verdicts = []
-    for chosen in study.directed:  # metrics of which high or low values may be better
+    for chosen in study.metrics_with_direction:  # metrics of which high or low values may be better
         words = diagnostics.words_of(chosen)
         # −1 if lower values are better; 1 if higher ones are, or if that is not known: then the
         # words are "higher" and "lower"
@@ -1078,4 +1087,4 @@ def _highest_or_lowest(study: Study) -> str:
     """Whether the leader has the highest or the lowest value; "" if there is none."""
     if _is_undefined(study):
         return ""
-    return "highest" if study.primary.metric.sign > 0 else "lowest"
+    return "highest" if study.primary_metric.metric.sign > 0 else "lowest"

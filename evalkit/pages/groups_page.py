@@ -9,10 +9,10 @@ import pandas as pd
 
 from evalkit.arrays import Record
 from evalkit.drawing import tables
-from evalkit.drawing.cells import Cell, Head, metric_head, with_interval
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.cells import Cell, Head, interval_cell, metric_head
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
-from evalkit.numbers import counted, decimals, listed, percent, signed
+from evalkit.numbers import count_with_noun, decimals, listed, percent, signed_number
 from evalkit.pages import page, pieces, shared_findings, texts
 from evalkit.studies.groups import CANNOT_TELL, DIFFERENT, EQUIVALENT, FEW_CASES
 from evalkit.studies.study import Study
@@ -38,8 +38,8 @@ def group_gaps(study: Study) -> Html:
     parts = []
     for column in study.settings.groups.columns:
         parts.append(_gaps_in_words(study, column))
-        for conflict in shared_findings.base_rates(study, column):
-            parts.append(paragraph(conflict.message))
+        for conflict in shared_findings.differing_base_rates(study, column):
+            parts.append(muted_paragraph(conflict.message))
         parts.append(_largest_gaps(study, column))
         parts.append(_metrics_by_group(study, column, study.leader))
         for system in study.order:
@@ -69,14 +69,14 @@ def _gaps_in_words(study: Study, column: str) -> Html:
     if equivalent:
         margin = f"±{study.settings.groups.margin:g}"
         statement += f" Shown to lie within {margin} of each other: {listed(equivalent)}."
-    return paragraph(statement)
+    return muted_paragraph(statement)
 
 
 def _gap_in_words(row: Record) -> str:
     """A gap with its two groups: "recall by 0.12 [0.03, 0.21] (old above young)". row: of
     `study.largest_gaps`.
     """
-    gap = with_interval(row["gap"], row["low"], row["high"]).full_text
+    gap = interval_cell(row["gap"], row["low"], row["high"]).full_text
     return f"{row['metric']} by {gap} ({row['highest']} above {row['lowest']})"
 
 
@@ -98,14 +98,14 @@ def _largest_gaps(study: Study, column: str) -> Html:
         f"allow for having picked both groups"
     )
     margin = f"{study.settings.groups.margin:g}"
-    note = texts.sentence("groups.largest_note", margin=margin) + page.omission(study)
+    note = texts.sentence("groups.largest_note", margin=margin) + page.omission_sentence(study)
     heads = ["metric", *page.systems_of_figure(study)]
     return tables.table(caption, heads, rows, note)
 
 
 def _largest_gap(row: Record, places: int) -> Cell:
     """The largest gap of a system in a metric; below it between which groups, and the verdict."""
-    cell = with_interval(row["gap"], row["low"], row["high"], places=places)
+    cell = interval_cell(row["gap"], row["low"], row["high"], places=places)
     below = [row["verdict"]]
     if row["gap"] > 0:
         below.insert(0, f"{row['highest']} above {row['lowest']}")
@@ -145,14 +145,14 @@ def _group_cells(rows: pd.DataFrame) -> Iterator[Cell]:
     places = decimals(rows["value"], rows["low"], rows["high"])
     gap_places = decimals(rows["gap"], rows["gap_low"], rows["gap_high"])
     for row in rows.to_dict("records"):
-        cell = with_interval(row["value"], row["low"], row["high"], places=places)
+        cell = interval_cell(row["value"], row["low"], row["high"], places=places)
         if row["group"] == row["reference"]:
             yield replace(cell, below=("reference",))
             continue
-        gap = with_interval(row["gap"], row["gap_low"], row["gap_high"], signed, gap_places)
+        gap = interval_cell(row["gap"], row["gap_low"], row["gap_high"], signed_number, gap_places)
         below = [gap.full_text]
         if row["verdict"] != CANNOT_TELL:
             below.append(row["verdict"])
         if row["cases"] < FEW_CASES:
-            below.append(counted(row["cases"], "case"))
+            below.append(count_with_noun(row["cases"], "case"))
         yield replace(cell, below=tuple(below))

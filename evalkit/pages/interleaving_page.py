@@ -11,7 +11,7 @@ from evalkit.drawing import figures, paragraphs, plots, shown
 from evalkit.drawing.cells import Cell, escape
 from evalkit.drawing.columns import (
     Column,
-    by_row,
+    column_by_row,
     count,
     limits,
     p_column,
@@ -19,28 +19,28 @@ from evalkit.drawing.columns import (
     value,
     words,
 )
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import counted, number, p_value, plural, signed, signed_percent
+from evalkit.numbers import count_with_noun, number, p_value, plural, signed_number, signed_percent
 from evalkit.pages import as_json, experiment_page, first_screen, page, pieces, texts
-from evalkit.pages.shared_findings import columns_read, of_sample, one_row_per_unit
+from evalkit.pages.shared_findings import columns_in_words, of_sample, one_row_per_unit
 from evalkit.report import Results
 from evalkit.studies import interleaving, provenance, randomisation, units
 from evalkit.studies.interleaving import Interleaving, Online, excess_of_fair_share
 from evalkit.studies.planning import (
     BAIT,
-    CANDIDATE,
+    CANDIDATE_NOISE,
     FEWEST_GROUPS,
     KINDS,
-    PRODUCTION,
+    PRODUCTION_NOISE,
     Planning,
     as_record,
 )
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 
 def title(study: Online) -> Html:
@@ -49,13 +49,13 @@ def title(study: Online) -> Html:
     designs = []
     if study.log:
         designs.append("Interleaving")
-        users = counted(study.log.users, study.log.unit_name)
+        users = count_with_noun(study.log.users, study.log.unit_name)
         rankers = " or ".join(sorted(study.log.systems))
         questions.append(f"Which ranker do {users} prefer in interleaved lists: {rankers}?")
     if study.users:
         designs.append("A/B")
-        users = counted(study.users.users, study.users.unit_name)
-        metric = study.users.primary
+        users = count_with_noun(study.users.users, study.users.unit_name)
+        metric = study.users.primary_metric
         sought = "is ahead" if metric.metric.direction else "is the highest"
         questions.append(f"Which arm of {users} {sought}, by {metric.label}?")
     if study.planning:
@@ -72,13 +72,13 @@ def verdict(study: Online) -> Html:
     if study.log:
         if study.log.simulated:
             note = "The bundled log: its users and clicks are simulated."
-            parts.append(paragraph(note))
+            parts.append(muted_paragraph(note))
         elif study.users:
-            parts.append(paragraph("Interleaving"))
+            parts.append(muted_paragraph("Interleaving"))
         parts.append(first_screen.verdict(study.log))
     if study.users:
         if study.log:
-            parts.append(paragraph("A/B test"))
+            parts.append(muted_paragraph("A/B test"))
         parts.append(first_screen.verdict(study.users))
     return stack(parts)
 
@@ -92,7 +92,7 @@ def findings(study: Interleaving) -> Html:
 @pieces.where_it_exists
 def estimates(study: Interleaving) -> Html:
     """The arms in rows, the ways to count preference in columns."""
-    users = counted(study.users, study.unit_name)
+    users = count_with_noun(study.users, study.unit_name)
     arms = len(study.systems)
     tie = "½ is a tie"
     if arms > 2:
@@ -120,17 +120,20 @@ def checks(study: Interleaving) -> Html:
     balance_columns: dict[str, Column] = {"position": count("position", show=str)}
     if has_many_arms:
         balance_columns["arm"] = words("system")
-        balance_columns["items"] = by_row(items_of_arm)
+        balance_columns["items"] = column_by_row(items_of_arm)
     else:
-        balance_columns[f"items of {study.systems[0]}"] = by_row(items_of_arm)
+        balance_columns[f"items of {study.systems[0]}"] = column_by_row(items_of_arm)
     balance_columns |= {
         "share": limits("share"),
         "p": p_column("p"),
         "adjusted p": p_column("adjusted"),
     }
-    note = texts.sentence("interleaving.checks_note", broken=randomisation.BROKEN)
+    note = texts.sentence("interleaving.checks_note", broken=randomisation.BROKEN_BELOW_P)
     balance_table = of_rows(
-        "Balance of teams by position (position 1: the coin)", study.coins, balance_columns, note
+        "Balance of teams by position (position 1: the coin)",
+        study.shown_balance,
+        balance_columns,
+        note,
     )
     check_columns = {
         "check": text("check"),
@@ -154,7 +157,7 @@ def definitions(study: Online) -> Html:
     if study.log:
         users = plural(study.log.unit_name, 2)
         words_and_meanings += page.metric_definitions(study.log)
-        tests_in_words = study.log.tests_are
+        tests_in_words = study.log.tests_text
         words_and_meanings += texts.meanings("log", tests=tests_in_words, users=users)
     if study.users:
         words_and_meanings += experiment_page.definitions(study.users)
@@ -202,7 +205,7 @@ def _log_results(study: Interleaving) -> dict[str, object]:
         "delta_ab": interleaving.delta_ab(study),
         "session_p": study.session_p,
     }
-    return fields | as_json.records(
+    return fields | as_json.frames_as_records(
         balance=study.balance, by_position=study.by_position, checks=study.checks
     )
 
@@ -232,25 +235,27 @@ def _sessions(study: Interleaving) -> Iterator[Finding]:
     """
     if study.simulated:
         yield kinds.SIMULATED.warning(None, "log")
-    users = counted(study.users, study.unit_name)
+    users = count_with_noun(study.users, study.unit_name)
     units = plural(study.unit_name, 2)
     yield kinds.ROWS_READ.note(
         study.items,
         "log",
         users=users,
-        columns=columns_read(study.table.columns),
-        items=counted(study.items, "item"),
-        sessions=counted(study.sessions, "session"),
+        columns=columns_in_words(study.table.columns),
+        items=count_with_noun(study.items, "item"),
+        sessions=count_with_noun(study.sessions, "session"),
     )
-    users_without_credit = study.silent
+    users_without_credit = study.silent_users
     if users_without_credit:
         severity = WARNING if study.mostly_silent else NOTE
-        yield kinds.NO_CREDIT.rated(
-            severity, users_without_credit, users=counted(users_without_credit, study.unit_name)
+        yield kinds.NO_CREDIT.finding_with_severity(
+            severity,
+            users_without_credit,
+            users=count_with_noun(users_without_credit, study.unit_name),
         )
     shares = interleaving.first_shares(study)  # of the first arm: a mean over users; of all credit
     severity = WARNING if shares.winners_differ else NOTE
-    yield kinds.HEAVY_USERS.rated(
+    yield kinds.HEAVY_USERS.finding_with_severity(
         severity,
         None,
         "log",
@@ -274,15 +279,15 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
     items that stand twice in a list.
     """
     smallest_p = float(study.balance["adjusted"].min())  # adjusted by Holm over the positions
-    positions = counted(study.balance["position"].nunique(), "position")
-    if smallest_p < randomisation.BROKEN:
+    positions = count_with_noun(study.balance["position"].nunique(), "position")
+    if smallest_p < randomisation.BROKEN_BELOW_P:
         yield kinds.COIN.warning(None, "broken", positions=positions, p=p_value(smallest_p))
     else:
         yield kinds.COIN.note(None, "fair", positions=positions, p=p_value(smallest_p))
     uneven_sessions = interleaving.uneven(study)
     if uneven_sessions.number:
         severity = WARNING if uneven_sessions.share > interleaving.MANY_UNEVEN else NOTE
-        yield kinds.UNEVEN_TEAMS.rated(
+        yield kinds.UNEVEN_TEAMS.finding_with_severity(
             severity,
             uneven_sessions.number,
             uneven=uneven_sessions.number,
@@ -291,7 +296,7 @@ def fairness(study: Interleaving) -> Iterator[Finding]:
     n_repeated_items = study.session_table.repeated_items
     if n_repeated_items:
         verb = "was" if n_repeated_items == 1 else "were"
-        items = f"{counted(n_repeated_items, 'item')} {verb}"
+        items = f"{count_with_noun(n_repeated_items, 'item')} {verb}"
         yield kinds.REPEATED_ITEMS.warning(n_repeated_items, items=items)
 
 
@@ -306,21 +311,23 @@ def balance(study: Interleaving) -> figures.Figure | Html:
     whose = "each arm's" if has_many_arms else f"{study.systems[0]}'s"
     fair_share = f"1/{arms}" if has_many_arms else "½"
     labels = []
-    for row in study.coins.itertuples():  # the rows that are drawn
+    for row in study.shown_balance.itertuples():  # the rows that are drawn
         arm = f", {row.system}" if has_many_arms else ""
         labels.append(f"position {row.position}{arm} (n = {row.n:,})")
     excesses = excess_of_fair_share(study)  # of the same rows: value, low, high
     excesses.insert(0, "name", labels)
-    in_words = [f"{row.name} {signed(row.value)}" for row in excesses.itertuples(index=False)]
+    in_words = [
+        f"{row.name} {signed_number(row.value)}" for row in excesses.itertuples(index=False)
+    ]
     caption = texts.sentence(
         "interleaving.balance", whose=whose, fraction=fair_share, level=study.settings.level
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.intervals,
         excesses,
         caption=caption,
         says="; ".join(in_words),
-        height=figures.tall(len(excesses), each=0.24),
+        height=figures.figure_height(len(excesses), each=0.24),
         label=f"share of {whose} items − {fair_share}",
         zero=True,
     )
@@ -338,7 +345,7 @@ def by_position(study: Interleaving) -> figures.Figure | Html:
     lines = []
     for name, line in study.by_position.groupby("system", sort=False):
         lines.append(f"{name}: {', '.join(map(number, line['value']))}")
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.curves,
         page.rows_of_figure(study, study.by_position),
         caption=f"{caption}.",
@@ -369,13 +376,13 @@ def answer(study: Planning) -> Html:
         users=_two_digits(users_needed["interleaving"]),
         cuped=users_needed["cuped_metric"].removesuffix(", CUPED"),
     )
-    return stack([paragraph(answer_text), _assumed(study)])
+    return stack([muted_paragraph(answer_text), _assumed(study)])
 
 
 def _assumed(study: Planning) -> Html:
     """What the simulations assume, where their numbers begin."""
     finding = _simulated_experiments(study)
-    return Html(shown.notes([finding], "planning-"), str(finding))
+    return Html(shown.findings_html([finding], "planning-"), str(finding))
 
 
 def _two_digits(users: float) -> str:
@@ -396,7 +403,7 @@ def needed(study: Planning) -> Html:
     """
     columns: dict[str, Column] = {
         "design": text("design"),
-        "effect": value("effect", show=signed),
+        "effect": value("effect", show=signed_number),
         "sd per user": value("sd"),
         "95% agree": count("agree_95", show=_two_digits),
         "80% power": count("power_80", show=_two_digits),
@@ -443,7 +450,7 @@ def _users_and_metric(name: str) -> Column:
         metric = row[f"{name}_metric"]
         return Cell(f"{users} {metric}", markup=f"{users}<br>{escape(metric)}")
 
-    return by_row(users_and_metric)
+    return column_by_row(users_and_metric)
 
 
 @pieces.where_it_exists
@@ -484,7 +491,7 @@ def planned(study: Planning) -> dict[str, object]:
         "world": study.name,
         "assumptions": as_record(study.world),
         "users": study.users,
-        **as_json.records(
+        **as_json.frames_as_records(
             needed=study.needed,
             counted=study.groups,
             worlds=study.worlds,
@@ -503,8 +510,8 @@ def _simulated_experiments(study: Planning) -> Finding:
         study.users,
         "world",
         assumed=assumptions(study),
-        production=PRODUCTION,
-        candidate=CANDIDATE,
+        production=PRODUCTION_NOISE,
+        candidate=CANDIDATE_NOISE,
     )
 
 
@@ -527,14 +534,14 @@ def errors(study: Planning) -> figures.Figure | Html:
         "interleaving.errors",
         fewest=FEWEST_GROUPS,
         assumptions=assumptions(study),
-        production=PRODUCTION,
-        candidate=CANDIDATE,
+        production=PRODUCTION_NOISE,
+        candidate=CANDIDATE_NOISE,
         users=study.users,
     )
     reached = []
     for name in dict.fromkeys(study.curves["system"]):
         reached.append(f"{name} reaches 5% at {users_needed[name]:,.0f} users")
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.draw_errors,
         study.curves,
         study.groups,
@@ -579,7 +586,7 @@ def families(study: Planning) -> figures.Figure | Html:
     in_words = []
     for row in rankers.itertuples(index=False):
         lifts = f"plays {signed_percent(row.plays)}, hours {signed_percent(row.hours)}"
-        in_words.append(f"{row.family} {row.ranker}: share {signed(row.share)}, {lifts}")
+        in_words.append(f"{row.family} {row.ranker}: share {signed_number(row.share)}, {lifts}")
     says = f"{'; '.join(in_words)}."
     figure = figures.row(plots.draw_families, rankers, caption=caption, says=says, panels=2)
     return figure.folded("Rankers that a preference misjudges (click-bait and diverse lists)")

@@ -14,11 +14,11 @@ from evalkit.drawing import paragraphs
 from evalkit.drawing.cells import Cell
 from evalkit.drawing.columns import (
     Column,
-    by_row,
+    column_by_row,
     count,
     limits,
     named,
-    prefixed_limits,
+    prefixed_interval_column,
     value,
     words,
 )
@@ -27,13 +27,13 @@ from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import (
-    counted,
+    count_with_noun,
     interval,
     listed,
     number,
     p_value,
     plural,
-    signed,
+    signed_number,
 )
 from evalkit.pages import first_screen, page, texts
 from evalkit.studies.diagnostics import alpha
@@ -60,7 +60,7 @@ def verdict(study: JudgedOutputs) -> Html:
         "judges.corrected", oracle=study.oracle, labels=_labelled_units(study)
     )
     sentences = [corrected]
-    headline_pair = " − ".join(study.opponents) if len(study.headline) else ""
+    headline_pair = " − ".join(study.headline_systems) if len(study.headline) else ""
     for row in study.labels_needed.to_dict("records"):  # one per system, and per difference
         # False also if `needed` is NaN, as the labels of all units are too few
         has_enough = row["needed"] <= row["labels"]
@@ -95,7 +95,7 @@ def _labelled_units(study: JudgedOutputs) -> str:
     fewest = f"{frame['labels'].min():,}"
     most_labels = f"{frame['labels'].max():,}"
     labels = fewest if fewest == most_labels else f"{fewest} to {most_labels}"
-    units = counted(int(frame["units"].max()), study.unit_name)
+    units = count_with_noun(int(frame["units"].max()), study.unit_name)
     return f"{labels} of {units} per system"
 
 
@@ -118,7 +118,7 @@ def _corrections(study: JudgedOutputs) -> Html:
         "labels": whole_number("labels"),
         "of": whole_number("units"),
         "judge's mean": value("judge"),
-        "labels alone": prefixed_limits("alone"),
+        "labels alone": prefixed_interval_column("alone"),
         "corrected": limits("value"),
         "weight λ": value("weight"),
         "worth labels": whole_number("worth"),
@@ -145,8 +145,8 @@ def _needed(study: JudgedOutputs) -> Html:
         "labels": count("labels"),
         "width now": value("width_now"),
         "wished width": value("width"),
-        "labels needed": by_row(partial(label_count, column="needed")),
-        "without the judge": by_row(partial(label_count, column="alone")),
+        "labels needed": column_by_row(partial(label_count, column="needed")),
+        "without the judge": column_by_row(partial(label_count, column="alone")),
     }
     caption = texts.sentence("judges.needed", study)
     return of_rows(caption, study.labels_needed, columns, texts.sentence("judges.needed_note"))
@@ -154,8 +154,10 @@ def _needed(study: JudgedOutputs) -> Html:
 
 def _bias(study: JudgedOutputs) -> Html:
     """How far the judge lies above the oracle: a row per system, then one per band of scores."""
-    columns = {"labelled": by_row(_labelled_outputs)} | named("labels n | judge # | oracle #")
-    columns["judge − oracle"] = prefixed_limits("bias", signed)
+    columns = {"labelled": column_by_row(_labelled_outputs)} | named(
+        "labels n | judge # | oracle #"
+    )
+    columns["judge − oracle"] = prefixed_interval_column("bias", signed_number)
     caption = texts.sentence("judges.bias", study, oracle=study.oracle)
     note = texts.sentence("judges.bias_note")
     return of_rows(caption, study.judge_bias, columns, note)
@@ -182,7 +184,7 @@ def _agreement(study: JudgedOutputs) -> Html:
     coefficients = list(dict.fromkeys(study.agreement["coefficient"]))
     columns: dict[str, Column] = {"system": words("system"), "n": count("n")}
     for name in coefficients:
-        columns[COEFFICIENTS[name]] = prefixed_limits(name)
+        columns[COEFFICIENTS[name]] = prefixed_interval_column(name)
     note = texts.sentence("judges.agreement_note", cut=_cut_note(study, coefficients))
     caption = texts.sentence("judges.agreement", oracle=study.oracle)
     return of_rows(caption, _coefficients_by_system(study), columns, note)
@@ -215,7 +217,7 @@ def _cut_note(study: JudgedOutputs, coefficients: Sequence[str]) -> str:
 
 def title(study: JudgedOutputs) -> Html:
     """The title and what was asked."""
-    units = counted(int(study.corrections["units"].max()), study.unit_name)
+    units = count_with_noun(int(study.corrections["units"].max()), study.unit_name)
     question = texts.sentence(
         "judges.asked", systems=listed(study.systems), oracle=study.oracle, units=units
     )
@@ -242,7 +244,7 @@ def _rare_labels(study: JudgedOutputs) -> Iterator[Finding]:
     """
     systems = []
     for name in study.order:
-        judged = study.measure(study.primary, name)
+        judged = study.measure(study.primary_metric, name)
         if judged.has_binary_labels and judged.rarer_labels < FEWEST:
             systems.append(name)
     if systems:
@@ -290,8 +292,8 @@ def _favour_in_words(row: Record) -> str:
     row: of `study.favoured`.
     """
     limits_of_favour = interval(row["bias_difference_low"], row["bias_difference_high"])
-    judge = signed(row["judge_difference"])
-    corrected = signed(row["difference"])
+    judge = signed_number(row["judge_difference"])
+    corrected = signed_number(row["difference"])
     return (
         f"{row['first']} by {number(row['bias_difference'])} {limits_of_favour} compared with "
         f"{row['second']} (difference by the judge {judge}, corrected {corrected})"

@@ -7,7 +7,7 @@ from evalkit.drawing.curve_plots import Panel
 from evalkit.drawing.pieces import Html
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
-from evalkit.numbers import counted, filled, listed, number, percent
+from evalkit.numbers import count_with_noun, fill_sentence, listed, number, percent
 from evalkit.pages import (
     as_json,
     classes_page,
@@ -18,8 +18,8 @@ from evalkit.pages import (
     texts,
 )
 from evalkit.pages.shared_findings import (
+    better_constant_prediction,
     binned_scores,
-    constant_better,
     few_rows,
     idle_thresholds,
     of_sample,
@@ -41,8 +41,9 @@ decision_curve = classes_page.decision_curve
 
 def title(study: LabelsStudy) -> Html:
     """The title and what was asked: which system predicts the labels best."""
-    rows = f"{counted(len(study.account), 'row')} with {counted(len(study.names), 'label')}"
-    return first_screen.title("several", study, rows, "the labels")
+    rows = count_with_noun(len(study.account), "row")
+    labels = count_with_noun(len(study.names), "label")
+    return first_screen.title("several", study, f"{rows} with {labels}", "the labels")
 
 
 def curve_plot(study: LabelsStudy) -> figures.Figure | Html:
@@ -85,7 +86,7 @@ def threshold_plot(study: LabelsStudy) -> figures.Figure:
         level=percent(study.settings.level),
         leader=study.leader,
         swept=", ".join(SWEPT),
-        rows=counted(len(study.account), "row"),
+        rows=count_with_noun(len(study.account), "row"),
         best=number(study.best.micro_f1),
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
@@ -112,7 +113,9 @@ def confusion(study: LabelsStudy) -> Html:
     """
     counts = {"n": "true", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
     caption = "Label by label at the threshold"
-    return classes_page.class_by_class(study, study.by_label, caption, counts, classes_page.DECIDED)
+    return classes_page.class_by_class(
+        study, study.by_label, caption, counts, classes_page.DECISION_METRICS
+    )
 
 
 def definitions(study: LabelsStudy) -> Html:
@@ -121,7 +124,7 @@ def definitions(study: LabelsStudy) -> Html:
     """
     # such as "compared in float32, as the scores are stored": there the threshold is rounded too
     precision = shared_findings.precision_of_comparison(labels.stored(study))
-    predicted = filled(
+    predicted = fill_sentence(
         "a label is predicted if its score is at least {threshold:.12g}, {precision}",
         {"threshold": study.threshold, "precision": precision},
     )
@@ -134,11 +137,11 @@ def results(study: LabelsStudy) -> Results:
     """
     fields: dict[str, object] = {
         "kind": "multi-label",
-        **as_json.population(study.account),
+        **as_json.population_fields(study.account),
         "labels": list(study.names),
         "threshold": study.threshold,
         "precision": {name: stored_in.name for name, stored_in in labels.stored(study).items()},
-        **as_json.records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
+        **as_json.frames_as_records(by_label=study.by_label, sweep=study.sweep, tops=study.tops),
         **explorer.listed_rows(study),
         **classes_page.recorded(study),
     }
@@ -152,7 +155,7 @@ def every_finding(study: LabelsStudy) -> Iterator[kinds.Finding]:
     yield from rows_read(study.account)
     yield from _label_shares(study)
     yield from _scores(study)
-    yield from constant_better(study)
+    yield from better_constant_prediction(study)
     yield from binned_scores(study, "label")
     yield from _rows_added_up(study)
     yield from few_rows(study.rows_by_name, "Labels that are true", listed)

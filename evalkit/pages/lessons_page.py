@@ -4,8 +4,8 @@ intervals, common mistakes, repeated analyses. They need no study.
 
 from evalkit.drawing import figures, plots, tables
 from evalkit.drawing.cells import Cell, number_cell
-from evalkit.drawing.columns import Column, by_row, count, text
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.columns import Column, column_by_row, count, text
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.numbers import number
@@ -53,8 +53,8 @@ def coin() -> figures.Figure:
     is_as_many = heads >= SEEN
     p = number(float(frame.set_index("heads").at[SEEN, "one_sided"]), 4)
     caption = f"Heads of {flips} flips of a fair coin. Red: {SEEN} heads or more, {p} together."
-    return figures.picture(
-        plots.null_shares,
+    return figures.figure_drawn_by(
+        plots.draw_null_probabilities,
         heads,
         probability,
         caption=caption,
@@ -78,7 +78,7 @@ def on_coin() -> Html:
         rows.append(cells)
     columns = ["heads", "p, more heads", "at 0.05", "p, not fair", "at 0.05"]
     exact = tables.table("Ten flips of a fair coin, exactly", columns, rows)
-    return stack([exact, coin(), paragraph(texts.sentence("lessons.on_coin_text"))])
+    return stack([exact, coin(), muted_paragraph(texts.sentence("lessons.on_coin_text"))])
 
 
 def _rejected(p: float) -> Cell:
@@ -95,7 +95,7 @@ def on_hundred() -> Html:
     text = texts.sentence(
         "lessons.on_hundred_text", listed=", ".join(coverages), replicate=lessons.replicate()
     )
-    return stack([hundred(), paragraph(text)])
+    return stack([hundred(), muted_paragraph(text)])
 
 
 def on_mistakes() -> Html:
@@ -116,7 +116,7 @@ def on_mistakes() -> Html:
         "error rate",
     ]
     precision = f"rates are accurate to about {lessons.noise():.0f} percentage points"
-    runs = f"{lessons.RUNS} runs (Wilcoxon {lessons.FEWER_RUNS})"
+    runs = f"{lessons.SIMULATION_RUNS} runs (Wilcoxon {lessons.FEWER_RUNS})"
     note = f"Simulated with a fixed seed, {runs}: {precision}."
     return tables.table("Error rates of common mistakes", heads, rows, note)
 
@@ -147,4 +147,4 @@ def on_looks() -> Html:
 
 def _with_four_decimals(name: str) -> Column:
     """A column of numbers with four decimals."""
-    return by_row(lambda row: number_cell(row[name], 4))
+    return column_by_row(lambda row: number_cell(row[name], 4))

@@ -18,27 +18,27 @@ from evalkit.drawing import figures, paragraphs, plots, shown, tables
 from evalkit.drawing.cells import (
     Cell,
     Head,
+    interval_cell,
     link,
     metric_head as head_with_title,
     minus,
     number_cell,
     p_cell,
     slice_cell,
-    with_interval,
 )
 from evalkit.drawing.columns import count, text, value
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.numbers import (
-    counted,
+    count_with_noun,
     estimate,
     number,
     of_frame,
     percent,
     plural,
     sample_sizes,
-    signed,
+    signed_number,
     signed_percent,
 )
 from evalkit.pages import pieces, slice_comparison, texts
@@ -68,7 +68,7 @@ def places(study: Study, label: str) -> int:
 
 def difference_places(study: Study) -> int:
     """The decimals of differences in the metric that decides: the same for every pair."""
-    rows = study.comparisons[study.comparisons["metric"] == study.primary.label]
+    rows = study.comparisons[study.comparisons["metric"] == study.primary_metric.label]
     return of_frame(rows, "difference")
 
 
@@ -96,18 +96,18 @@ def estimates(
     rows: list[Row] = []
     for name in order:
         # a letter stands for each system; behind a value are those of the systems that it beats
-        row = [Cell(name, mark=marks.letters.get(name, ""))]
+        row = [Cell(name, differs_from=marks.letters.get(name, ""))]
         for label, cells in cells_by_metric.items():
-            row.append(replace(cells[name], mark=marks.letters_of_beaten(label, name)))
+            row.append(replace(cells[name], differs_from=marks.letters_of_beaten(label, name)))
         rows.append(row)
     bold = ""
     if len(order) > 1 and any(chosen.metric.direction for chosen in columns):
         bold = "Bold: the best value. "
         if references:
-            bold = f"Bold: the best value of the {plural(study.compares, 2)}. "
+            bold = f"Bold: the best value of the {plural(study.compared_noun, 2)}. "
     methods_text = _interval_methods(study.estimates[study.estimates["metric"].isin(labels)])
     below = f"{bold}↑ higher is better, ↓ lower is better. Intervals: {methods_text}. {note}"
-    heads: list[Head] = [study.compares]
+    heads: list[Head] = [study.compared_noun]
     heads += [metric_head(chosen) for chosen in columns]
     rows += references
     return tables.split_table(caption, heads, rows, below.strip(), marks=marks.words, widest=WIDEST)
@@ -136,7 +136,7 @@ def _interval_methods(estimates: pd.DataFrame) -> str:
     'mrr: t; mrr of c: Wilson'
     """
     metrics = estimates["metric"]
-    exceptions = metrics + " of " + estimates["system"].map(numbers.shortened)
+    exceptions = metrics + " of " + estimates["system"].map(numbers.shortened_name)
     has_usual_method = diagnostics.usual(estimates)
     names = metrics.where(has_usual_method, exceptions)
     names_by_method = names.groupby(estimates["method"], sort=False).unique()
@@ -181,8 +181,8 @@ def significance_marks(study: Study) -> Marks:
         elif row.verdict == "worse":
             wins[row.metric, row.second].add(row.first)
     words = (
-        f"A superscript letter marks a significant win over the {study.compares} with that letter "
-        f"(adjusted p below {diagnostics.alpha(study):.2g})."
+        f"A superscript letter marks a significant win over the {study.compared_noun} with that "
+        f"letter (adjusted p below {diagnostics.alpha(study):.2g})."
     )
     letters = dict(zip(study.order, ascii_lowercase, strict=False))
     return Marks(letters, {key: frozenset(losers) for key, losers in wins.items()}, words)
@@ -190,7 +190,9 @@ def significance_marks(study: Study) -> Marks:
 
 def metric_link(chosen: MetricAtK) -> Cell:
     """A metric's name with a link to its definition."""
-    return Cell(chosen.label, markup=link(chosen.label, numbers.definition(chosen.metric.name)))
+    return Cell(
+        chosen.label, markup=link(chosen.label, numbers.definition_anchor(chosen.metric.name))
+    )
 
 
 def metric_head(chosen: MetricAtK) -> Cell:
@@ -198,7 +200,7 @@ def metric_head(chosen: MetricAtK) -> Cell:
     which of its values are better, and below it the name in the catalogue.
     """
     title = chosen.metric.title or chosen.label
-    place = numbers.definition(chosen.metric.name)
+    place = numbers.definition_anchor(chosen.metric.name)
     return head_with_title(title, chosen.label, _ARROWS[chosen.metric.best], place)
 
 
@@ -226,9 +228,9 @@ def sample(study: Study, rows: int) -> str:
     units, "n = 80 users with 400 rows".
     """
     if not study.settings.unit:
-        return f"n = {counted(rows, 'row')}"
+        return f"n = {count_with_noun(rows, 'row')}"
     units = sample_sizes([diagnostics.most_units(study)], study.unit_name)
-    return f"{units} with {counted(rows, 'row')}"
+    return f"{units} with {count_with_noun(rows, 'row')}"
 
 
 # behind a metric: which of its values are better
@@ -264,7 +266,7 @@ def _estimate_cell(row: Record, decimals: int, usual_n: int | None) -> Cell:
 
     row: of `study.estimates`. usual_n: an n that need not be printed; None to print any.
     """
-    cell = with_interval(row["value"], row["low"], row["high"], places=decimals)
+    cell = interval_cell(row["value"], row["low"], row["high"], places=decimals)
     below = []
     if diagnostics.depends_on_tied_order(row):
         worst = number(row["worst_ties"], decimals)
@@ -285,19 +287,19 @@ def systems_of_figure(study: Study) -> list[str]:
     return study.figure_systems(CURVES).names
 
 
-def omission(study: Study) -> str:
+def omission_sentence(study: Study) -> str:
     """A sentence for a caption that a figure, which has room for `CURVES` systems, shows the best
     ones only, and the baseline; "" if it shows all.
     """
     chosen = study.figure_systems(CURVES)
     if len(chosen.names) == len(study.order):
         return ""
-    all_systems = counted(len(study.order), study.compares)
+    all_systems = count_with_noun(len(study.order), study.compared_noun)
     baseline = " and the baseline" if chosen.with_baseline else ""
     return f" The best {chosen.n_best} of {all_systems}{baseline}."
 
 
-def methods(comparisons: pd.DataFrame) -> str:
+def test_methods_in_words(comparisons: pd.DataFrame) -> str:
     """How comparisons were tested, each way once."""
     return "; or ".join(dict.fromkeys(comparisons["method"]))
 
@@ -309,11 +311,11 @@ def comparisons(study: Study) -> Html:
     """
     if study.comparisons.empty:
         return _why_not_compared(study)
-    is_deciding = study.comparisons["metric"] == study.primary.label
+    is_deciding = study.comparisons["metric"] == study.primary_metric.label
     deciding = study.comparisons[is_deciding]
     unfolded = deciding if len(deciding) else study.comparisons
     note = (
-        f"p by {methods(unfolded)}; adjusted by Holm over "
+        f"p by {test_methods_in_words(unfolded)}; adjusted by Holm over "
         f"{study.adjusted_over}.{_equivalence(study, unfolded)}"
     )
     if deciding.empty:
@@ -326,7 +328,7 @@ def comparisons(study: Study) -> Html:
         return _comparison_table(
             study, study.comparisons, "all metrics", note, evidence(study), names_metrics=True
         )
-    first = _comparison_table(study, deciding, study.primary.label, note, evidence(study))
+    first = _comparison_table(study, deciding, study.primary_metric.label, note, evidence(study))
     further = study.comparisons[~is_deciding]
     further_table = _comparison_table(study, further, "the other metrics", names_metrics=True)
     fold = folded("The other metrics", further_table)
@@ -356,9 +358,9 @@ def _comparison_of_best_two(study: Study) -> Html:
         "Adjusted p: p times the number of pairs of candidates, as the pair was picked by its "
         "values."
     )
-    what = f"{study.primary.label} of the two {diagnostics.words(study).best} candidates"
+    what = f"{study.primary_metric.label} of the two {diagnostics.words(study).best} candidates"
     return _comparison_table(
-        study, diagnostics.best_two(study), what, note, f"{evidence(study)}-best-two"
+        study, diagnostics.best_two_comparison(study), what, note, f"{evidence(study)}-best-two"
     )
 
 
@@ -368,7 +370,9 @@ def _why_not_compared(study: Study) -> Html:
     """
     if len(study.order) == 1:
         return Html("")
-    return paragraph(texts.sentence("page.nothing", study, several=plural(study.compares, 2)))
+    return muted_paragraph(
+        texts.sentence("page.nothing", study, several=plural(study.compared_noun, 2))
+    )
 
 
 # the heads of p-values of comparisons that some reports have, by their names in the frame
@@ -417,7 +421,7 @@ def _comparison_table(
         cells = _comparison_cells(row)
         rows.append([cells[head] for head in heads])
     marks = f"*: statistically significant, adjusted p below {diagnostics.alpha(study):.2g}."
-    note = tables.note_of_first(len(frame), note)
+    note = tables.truncation_note(len(frame), note)
     head_texts = [head.format(units=plural(study.unit_name, 2)) for head in heads]
     return tables.table(caption, head_texts, rows, note, place, marks=marks)
 
@@ -450,7 +454,7 @@ def adjusted_means(row: Record, places: int) -> list[str]:
 
 def _percent_or_infinite(value: float, places: int | None = None) -> str:
     """A relative difference, or the limit that a one-sided interval does not have."""
-    return signed(value) if math.isinf(value) else signed_percent(value, places)
+    return signed_number(value) if math.isinf(value) else signed_percent(value, places)
 
 
 def _comparison_cells(row: Record) -> dict[str, Cell]:
@@ -459,7 +463,9 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
     row: of `study.comparisons`, with three more fields: printed_n, the n that stands beside the
     difference (NaN for none); places, the decimals; arrow, the mark of the metric's direction.
     """
-    difference = with_interval(row["difference"], row["low"], row["high"], signed, row["places"])
+    difference = interval_cell(
+        row["difference"], row["low"], row["high"], signed_number, row["places"]
+    )
     n_text = "" if math.isnan(row["printed_n"]) else f"n = {row['n']:,}"
     # better, worse, higher or lower
     is_significant = row["verdict"] in diagnostics.OPPOSITE_VERDICT
@@ -467,7 +473,7 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
     cells = {
         "first − second": minus(row["first"], row["second"]),
         "metric": Cell(f"{row['metric']}{row['arrow']}", kind="text"),
-        "difference": replace(difference, beside=n_text, mark=mark, kind="one"),
+        "difference": replace(difference, beside=n_text, differs_from=mark, kind="one"),
         "p": p_cell(row["p"]),
         "adjusted p": p_cell(row["adjusted"]),
         "verdict": Cell(diagnostics.verdict_of(row), kind="text one"),
@@ -480,8 +486,10 @@ def _comparison_cells(row: Record) -> dict[str, Cell]:
     if "lift" in row:
         is_one_sided = math.isinf(row["low"]) or math.isinf(row["high"])
         show = _percent_or_infinite if is_one_sided else signed_percent
-        cells["lift"] = with_interval(row["lift"], row["lift_low"], row["lift_high"], show)
-        cells["detectable difference"] = number_cell(row["detectable"], row["places"], signed)
+        cells["lift"] = interval_cell(row["lift"], row["lift_low"], row["lift_high"], show)
+        cells["detectable difference"] = number_cell(
+            row["detectable"], row["places"], signed_number
+        )
     if "adjusted_first" in row:
         means = adjusted_means(row, row["places"])
         cells["adjusted means"] = Cell(" and ".join(means) or "–")
@@ -500,11 +508,11 @@ def differences(study: Study) -> Figure | Html:
     """The figure of the differences of all pairs by the primary metric, a row per pair with its
     interval, and a line at 0; of very many pairs the first.
     """
-    pairs = len(study.comparisons[study.comparisons["metric"] == study.primary.label])
+    pairs = len(study.comparisons[study.comparisons["metric"] == study.primary_metric.label])
     which_intervals = " of each pair alone" if pairs > 1 else ""
     which_verdicts = ", after adjustment" if pairs > 1 else ""
     caption = (
-        f"{study.differences_are} in {study.primary.label}, {percent(study.settings.level)} "
+        f"{study.differences_are} in {study.primary_metric.label}, {percent(study.settings.level)} "
         f"intervals{which_intervals}; {colours_of(study)}{which_verdicts}."
     )
     if pairs > PAIRS_DRAWN:
@@ -530,7 +538,7 @@ VERDICT_COLOURS = {
 
 
 def colours_of(study: Study) -> str:
-    """What the colours of `forest` mean, in words."""
+    """What the colours of `draw_equivalence_forest` mean, in words."""
     verdicts = set(_first_pairs(study)["verdict"])
     return ", ".join(
         f"{colour.name}: {verdict}"
@@ -541,38 +549,43 @@ def colours_of(study: Study) -> str:
 
 def _first_pairs(study: Study) -> pd.DataFrame:
     """The comparisons by the metric that decides of as many pairs as a figure holds."""
-    return study.comparisons[study.comparisons["metric"] == study.primary.label].head(PAIRS_DRAWN)
+    return study.comparisons[study.comparisons["metric"] == study.primary_metric.label].head(
+        PAIRS_DRAWN
+    )
 
 
 def forest(study: Study, draw: figures.Draw, caption: str, **options: Any) -> Figure:
     """A figure of the first pairs' differences by the primary metric: a row per pair with its
     interval, in the colour of its verdict.
 
-    draw: `plots.intervals` or `plots.forest`, called with a frame of the rows and `options`.
+    draw: `plots.intervals` or `plots.draw_equivalence_forest`, called with a frame of the rows and
+    `options`.
     """
     pairs = _first_pairs(study)
     frame = pd.DataFrame({"name": pair_names(pairs), "value": pairs["difference"]})
     frame["low"] = pairs["low"]
     frame["high"] = pairs["high"]
     frame["colour"] = [VERDICT_COLOURS[verdict].code for verdict in pairs["verdict"]]
-    label = f"difference in {study.primary.label} ({sample_sizes(pairs['n'], study.unit_name)})"
+    label = (
+        f"difference in {study.primary_metric.label} ({sample_sizes(pairs['n'], study.unit_name)})"
+    )
     options |= {"label": label, "sides": sides_of(study)}
-    return figures.picture(
+    return figures.figure_drawn_by(
         draw,
         frame,
         caption=caption,
         says=differences_in_words(frame),  # for readers who cannot see the figure
-        height=figures.tall(len(frame)),
+        height=figures.figure_height(len(frame)),
         **options,
     )
 
 
-def sides_of(study: Study) -> plots.Sides | None:
+def sides_of(study: Study) -> plots.SideMeanings | None:
     """The words at the two sides of 0 on an axis of differences, first − second: such as "second
     better" below 0 and "first better" above. A one-sided question has "" on the side that its test
     cannot show. None if neither high nor low values are better.
     """
-    sides = SIDES[study.primary.metric.best]
+    sides = SIDES[study.primary_metric.metric.best]
     if sides is None:
         return None
     below, above = sides
@@ -593,7 +606,7 @@ def differences_in_words(frame: pd.DataFrame) -> str:
     decimals = of_frame(frame, "value")
     texts = []
     for row in frame.itertuples(index=False):
-        text = estimate(row.value, row.low, row.high, signed, decimals)
+        text = estimate(row.value, row.low, row.high, signed_number, decimals)
         texts.append(f"{row.name}: {text}")
     return "; ".join(texts)
 
@@ -628,13 +641,15 @@ def _by_segment(study: Study) -> Html:
     value_places = of_frame(frame, "value")
     difference_places = None
     if "difference" in frame:
-        heads += [" − ".join(study.opponents), "adjusted p"]
+        heads += [" − ".join(study.headline_systems), "adjusted p"]
         tested = _tested_slices(frame, len(slices))
         note = f"p is Holm-adjusted over {tested}; the intervals are not adjusted."
         difference_places = of_frame(frame, "difference", "difference_low", "difference_high")
     table_rows = [_slice_cells(study, rows, value_places, difference_places) for rows in slices]
-    caption = f"{study.primary.label} by segment with {percent(study.settings.level)} interval"
-    note = f"{note}{_where_listed(study)}{omission(study)}".strip()
+    caption = (
+        f"{study.primary_metric.label} by segment with {percent(study.settings.level)} interval"
+    )
+    note = f"{note}{_where_listed(study)}{omission_sentence(study)}".strip()
     return tables.table(caption, heads, table_rows, note)
 
 
@@ -668,13 +683,13 @@ def _slice_cells(
         Cell(f"{n:,}", numbers=(n,)),
     ]
     for _, row in rows.iterrows():
-        cells.append(with_interval(row["value"], row["low"], row["high"], places=value_places))
+        cells.append(interval_cell(row["value"], row["low"], row["high"], places=value_places))
     if difference_places is not None:
-        difference = with_interval(
+        difference = interval_cell(
             first["difference"],
             first["difference_low"],
             first["difference_high"],
-            signed,
+            signed_number,
             difference_places,
         )
         cells += [difference, p_cell(first["adjusted"])]
@@ -688,13 +703,19 @@ def segment_plot(study: Study) -> Figure | Html:
     """
     frame = rows_of_figure(study, study.by_segment)
     frame = frame.assign(slice=frame["segment"] + " " + frame["slice"])
-    label = study.primary.label
+    label = study.primary_metric.label
     level = percent(study.settings.level)
     panels = frame["slice"].nunique()
-    caption = f"{label} by segment, {level} intervals; same axes, n in each title.{omission(study)}"
-    height = figures.tall(frame["system"].nunique(), head=1.0, each=0.17)
+    caption = f"{label} by segment, {level} intervals; same axes, n in each title."
+    caption += omission_sentence(study)
+    height = figures.figure_height(frame["system"].nunique(), head=1.0, each=0.17)
     return figures.row(
-        plots.multiples, frame, caption=caption, height=height, panels=panels, label=label
+        plots.draw_small_multiples,
+        frame,
+        caption=caption,
+        height=height,
+        panels=panels,
+        label=label,
     )
 
 
@@ -706,7 +727,7 @@ def metric_definitions(study: Study) -> list[tuple[str, str]]:
 
 def test_definitions(study: Study) -> list[tuple[str, str]]:
     """How systems are compared; empty for a single system."""
-    return [("tests", study.tests_are)] if len(study.order) > 1 else []
+    return [("tests", study.tests_text)] if len(study.order) > 1 else []
 
 
 def _definition(metric: Metric) -> str:
@@ -737,7 +758,7 @@ def tiers(study: Study) -> Html:
     frame = frame.assign(rank=ranks)
     columns = {
         "system": text("system"),
-        study.primary.label: value("value"),
+        study.primary_metric.label: value("value"),
         "rank": text("rank"),
         "tier": count("tier", str),
         f"{plural(study.unit_name, 2)} to tell it from the next": count("needed", _two_digits),
@@ -748,8 +769,8 @@ def tiers(study: Study) -> Html:
             " All pairs are more tests than the comparisons with the baseline, so ranks separate "
             "fewer systems."
         )
-    in_tiers = f"{len(frame)} systems in {counted(int(frame['tier'].max()), 'tier')}"
-    caption = f"Ranks by {study.primary.label}: {in_tiers}"
+    in_tiers = f"{len(frame)} systems in {count_with_noun(int(frame['tier'].max()), 'tier')}"
+    caption = f"Ranks by {study.primary_metric.label}: {in_tiers}"
     return tables.of_rows(caption, frame, columns, note)
 
 
@@ -767,12 +788,12 @@ def _two_digits(units: float) -> str:
     return "–" if math.isnan(units) else f"{float(f'{units:.2g}'):,.0f}"
 
 
-def findings(study: shown.Shown) -> Html:
+def findings(study: shown.ShownStudy) -> Html:
     """What to know of the data before the numbers."""
     return shown.findings(shown.page(study.report).every_finding(study))
 
 
-def diagrams(
+def reliability_diagrams(
     draw: figures.Draw,
     reliability: Reliability,
     words: Mapping[str, Sequence[str]],
@@ -804,4 +825,4 @@ def origin(study: Study) -> Html:
     return paragraphs.provenance(provenance.table(study, study.settings.metrics))
 
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)

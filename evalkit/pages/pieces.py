@@ -29,7 +29,7 @@ def names(module: ModuleType) -> list[str]:
     return list(dict.fromkeys(piece.__name__ for piece in pieces))
 
 
-def offered(module_name: str) -> None:
+def offer_pieces(module_name: str) -> None:
     """Help readers who look for a piece in a module of pages: `dir(module)` gives its pieces
     without all that it imports, and the error for an unknown name lists them. The module calls this
     with its own name.
@@ -66,7 +66,7 @@ def also(
     return decorate
 
 
-def nothing(study: object) -> Html:
+def empty_piece(study: object) -> Html:
     """A place of the page that stays empty."""
     return Html("")
 

@@ -20,16 +20,32 @@ from evalkit.drawing.columns import (
     words,
 )
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding
-from evalkit.numbers import counted, decimals, interval, listed, number, percent, signed
+from evalkit.numbers import (
+    count_with_noun,
+    decimals,
+    interval,
+    listed,
+    number,
+    percent,
+    signed_number,
+)
 from evalkit.pages import as_json, first_screen, page, pieces, texts
-from evalkit.pages.explorer import CHOICE, DIFFERENCE, FIRST, SECOND, Explored, Pair, listing
+from evalkit.pages.explorer import (
+    DIFFERENCE,
+    FIRST,
+    MAX_OFFERED_SYSTEMS,
+    SECOND,
+    ComparedPairColumns,
+    UnitListing,
+    listing,
+)
 from evalkit.pages.shared_findings import (
-    columns_read,
+    columns_in_words,
     counts,
     few_units,
     of_sample,
@@ -44,7 +60,7 @@ from evalkit.studies import beyond_relevance, diagnostics, ranking
 from evalkit.studies.diagnostics import VISIBLE, rank_tiers
 from evalkit.studies.ranking import PERSISTENCE, Ranking, total
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 
 # share of the lists that reach a recall level that is drawn: beyond it those that end before pull
@@ -58,14 +74,16 @@ TOP = 10  # items of such a list
 
 def title(study: Ranking) -> Html:
     """The title and what was asked."""
-    return first_screen.title("ranking", study, counted(len(study.runs.query), "judged query"))
+    return first_screen.title(
+        "ranking", study, count_with_noun(len(study.runs.query), "judged query")
+    )
 
 
 def estimates(study: Ranking) -> Html:
     """Metrics in columns, systems in rows, best first. Below an estimate that the order of tied
     items visibly changes stands its range over all orders.
     """
-    sample = f"over {counted(diagnostics.most_units(study), 'query')}"
+    sample = f"over {count_with_noun(diagnostics.most_units(study), 'query')}"
     if study.settings.unit:
         sample = f"over queries, clustered by {study.settings.unit}"
     caption = f"Mean {sample} with its {percent(study.settings.level)} interval"
@@ -75,7 +93,7 @@ def estimates(study: Ranking) -> Html:
     # the highest mean of a metric that any lists could have: on a query with fewer relevant items
     # than k no list has a precision@k of 1, with more no list has a recall@k of 1
     ceilings_below_1 = []
-    for label, ceiling in study.ceilings.items():
+    for label, ceiling in study.highest_possible_values.items():
         if ceiling.value < 1:
             ceilings_below_1.append(f"{label} {ceiling.value:.4g}")
     if ceilings_below_1:
@@ -89,19 +107,18 @@ def extremes(study: Ranking) -> Html:
     """
     columns: dict[str, Column] = {"query": text("query")}
     if not len(study.headline):  # no pair: one system, or a metric without a better direction
-        worst = "highest" if study.primary.metric.best == "low" else "lowest"
-        caption = f"Queries with the {worst} {study.primary.label}, {study.leader}"
+        worst = "highest" if study.primary_metric.metric.best == "low" else "lowest"
+        caption = f"Queries with the {worst} {study.primary_metric.label}, {study.leader}"
         columns[study.leader] = value("value")
         return of_rows(caption, study.extremes(), columns)
-    first, second = study.opponents  # the leader and the system that it is compared with
+    first, second = study.headline_systems  # the leader and the system that it is compared with
     columns |= {
         first: value("first"),
         second: value("second"),
-        "difference": value("difference", signed),
+        "difference": value("difference", signed_number),
     }
-    caption = (
-        f"Queries with the largest differences in {study.primary.label}, {first} against {second}"
-    )
+    metric = study.primary_metric.label
+    caption = f"Queries with the largest differences in {metric}, {first} against {second}"
     return of_rows(caption, study.extremes(), columns)
 
 
@@ -132,8 +149,8 @@ def explorer(study: Ranking) -> Html:
     n_with_lists = len([html for html in lists if html])
     which = f"The {len(queries)} queries that differ most"
     if len(queries) == n_all:
-        which = f"All {counted(n_all, 'query')}"
-    explored = Explored(
+        which = f"All {count_with_noun(n_all, 'query')}"
+    explored = UnitListing(
         which,
         systems=" and ".join(study.compared_systems),
         unit="query",
@@ -203,16 +220,16 @@ def _systems_to_choose(study: Ranking) -> Sequence[str]:
     """
     if len(study.compared_systems) == 1:
         return study.compared_systems
-    return list(dict.fromkeys([*study.compared_systems, *study.order]))[:CHOICE]
+    return list(dict.fromkeys([*study.compared_systems, *study.order]))[:MAX_OFFERED_SYSTEMS]
 
 
-def _pair_columns(study: Ranking, queries: pd.DataFrame) -> Pair:
+def _pair_columns(study: Ranking, queries: pd.DataFrame) -> ComparedPairColumns:
     """The columns of the primary metric: the values of the two compared systems, and their
     difference; also the values of every system that the reader can choose in place of the two.
 
     queries: a row for each query, with its number and the difference of the two systems.
     """
-    label = study.primary.label
+    label = study.primary_metric.label
     values = {}
     for name in _systems_to_choose(study):
         values[name] = _values(study, label, name)[queries["number"]]
@@ -220,7 +237,7 @@ def _pair_columns(study: Ranking, queries: pd.DataFrame) -> Pair:
     places = decimals(chain.from_iterable(values[name] for name in study.compared_systems))
     # what each column holds, by its head, in which {0} and {1} become the names of the two systems
     heads = {f"{label} {{0}}": FIRST, f"{label} {{1}}": SECOND, "difference": DIFFERENCE}
-    return Pair(values, queries["difference"], heads, places)
+    return ComparedPairColumns(values, queries["difference"], heads, places)
 
 
 def _first_items(study: Ranking, query: int) -> str:
@@ -275,7 +292,9 @@ findings, origin = page.findings, page.origin
 def results(study: Ranking) -> Results:
     """Every number of the page, unrounded."""
     differences = study.differences() if len(study.headline) else pd.Series(dtype=float)
-    accounts = [{"system": name} | account.record for name, account in study.runs.accounts.items()]
+    accounts = [
+        {"system": name} | account.record for name, account in study.runs.list_accounts.items()
+    ]
     population = {
         "queries": len(study.runs.query),
         "pooled_ideal": study.runs.pooled_ideal,
@@ -284,7 +303,7 @@ def results(study: Ranking) -> Results:
     fields = {
         "columns": dict(study.runs.columns),
         "population": population,
-        **as_json.records(
+        **as_json.frames_as_records(
             curves=study.curves,
             precision_recall=study.precision_recall,
             tiers=rank_tiers(study),
@@ -313,7 +332,8 @@ def queries(study: Ranking) -> Figure | Html:
     n_above, n_equal, n_below = diagnostics.sign_counts(differences)
     better_colour = page.VERDICT_COLOURS["better"]
     worse_colour = page.VERDICT_COLOURS["worse"]
-    if study.primary.metric.best == "low":  # a difference above 0 is a loss of the first system
+    # a difference above 0 is then a loss of the first system
+    if study.primary_metric.metric.best == "low":
         n_better = n_below
         n_worse = n_above
         colours = (worse_colour.code, better_colour.code)  # of bars above 0, below 0
@@ -324,20 +344,20 @@ def queries(study: Ranking) -> Figure | Html:
     caption = texts.sentence(
         "ranking.queries",
         pair=f"{pair['first']} − {pair['second']}",
-        label=study.primary.label,
-        better=counted(n_better, "query"),
+        label=study.primary_metric.label,
+        better=count_with_noun(n_better, "query"),
         green=better_colour.name,
         equal=n_equal,
         worse=n_worse,
         orange=worse_colour.name,
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.bars,
         differences.to_numpy(),
         caption=caption,
         height=2.6,
         xlabel=f"queries, sorted (n = {len(differences):,})",
-        ylabel=f"difference in {study.primary.label}",
+        ylabel=f"difference in {study.primary_metric.label}",
         colours=colours,
     )
 
@@ -346,15 +366,15 @@ def _values_of_leader(study: Ranking) -> Figure:
     """The primary metric of each query of one system, sorted."""
     values = study.values()[study.leader].dropna().to_numpy()
     _, n_zero, _ = diagnostics.sign_counts(values)
-    zeros = f"{n_zero:,} of {counted(len(values), 'query')} score 0"
-    caption = f"{study.primary.label} of each query, sorted. {zeros}; dashed: the mean."
-    return figures.picture(
+    zeros = f"{n_zero:,} of {count_with_noun(len(values), 'query')} score 0"
+    caption = f"{study.primary_metric.label} of each query, sorted. {zeros}; dashed: the mean."
+    return figures.figure_drawn_by(
         plots.bars,
         values,
         caption=caption,
         height=2.6,
         xlabel=f"queries, sorted (n = {len(values):,})",
-        ylabel=study.primary.label,
+        ylabel=study.primary_metric.label,
     )
 
 
@@ -407,7 +427,7 @@ def _curves(
     frame = page.rows_of_figure(study, frame)  # of the systems that a figure has room for
     caption = (
         f"Mean {subject} with {percent(study.settings.level)} bands, "
-        f"{counted(n, 'query')}.{page.omission(study)}"
+        f"{count_with_noun(n, 'query')}.{page.omission_sentence(study)}"
     )
     ends = []
     for name, line in frame.groupby("system", sort=False):
@@ -416,7 +436,7 @@ def _curves(
         start = f"{number(first['value'])} at {first[x]:g}"
         end = f"{number(last['value'])} at {last[x]:g}"
         ends.append(f"{name} from {start} to {end}")
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.curves,
         frame,
         caption=caption,
@@ -432,16 +452,16 @@ def _curves(
 def every_finding(study: Ranking) -> Iterator[Finding]:
     """Every finding of a ranking report, those on the input first, those on the sample last."""
     yield _rows(study)
-    yield from unshared_queries(study.runs.accounts)
+    yield from unshared_queries(study.runs.list_accounts)
     yield from _undefined_values(study)
     yield from _own_documents(study)
     yield from _judgements(study)
     yield from _ceilings(study)
     yield from _short(study)
     yield from _against_ranks(study)
-    yield from rank_gaps(study.runs.accounts)
+    yield from rank_gaps(study.runs.list_accounts)
     yield from _renumbered(study)
-    yield from _ties(study)
+    yield from _tie_findings(study)
     yield from few_units(study, diagnostics.most_units(study))
     yield from of_sample(study)
 
@@ -452,7 +472,7 @@ def _against_ranks(study: Ranking) -> Iterator[Finding]:
     """
     runs = []
     for name, check in study.runs.rank_checks.items():
-        lists = f"{check.contradicting:,} of the first {counted(check.lists, 'list')}"
+        lists = f"{check.contradicting:,} of the first {count_with_noun(check.lists, 'list')}"
         runs.append(f"{name} in {lists}")
     if runs:
         yield kinds.SCORES_AGAINST_RANKS.warning(len(runs), runs=listed(runs))
@@ -462,16 +482,16 @@ def _rows(study: Ranking) -> Finding:
     """How many rows were read, used and left out, all systems together, and which columns of the
     input have which meaning.
     """
-    rows = total(study.runs.accounts, "rows")
-    unjudged = total(study.runs.accounts, "unjudged_query")
+    rows = total(study.runs.list_accounts, "rows")
+    unjudged = total(study.runs.list_accounts, "unjudged_query")
     left_out = f", {unjudged:,} in queries without judgements left out" if unjudged else ""
-    columns = columns_read(study.runs.columns)
+    columns = columns_in_words(study.runs.columns)
     layout = f"Columns: {columns}" if columns else "TREC run files"  # which name no columns
     return kinds.ROWS_READ.note(
         rows,
         "ranked",
         read=rows,
-        used=total(study.runs.accounts, "used"),
+        used=total(study.runs.list_accounts, "used"),
         rest=left_out,
         layout=layout,
     )
@@ -486,7 +506,7 @@ def _undefined_values(study: Ranking) -> Iterator[Finding]:
         n = max(undefined.queries.values())
         if undefined.is_shared:
             yield kinds.UNDEFINED_VALUES.note(
-                n, "shared", metric=undefined.label, queries=counted(n, "query")
+                n, "shared", metric=undefined.label, queries=count_with_noun(n, "query")
             )
         else:
             yield kinds.UNDEFINED_VALUES.warning(
@@ -535,7 +555,7 @@ def _unjudged_items(study: Ranking) -> Iterator[Finding]:
         yield kinds.OTHER_ITEMS.note(k=k, shares=shares, noun=study.unit_name)
     else:
         severity = WARNING if unjudged_shares.may_mislead else NOTE
-        yield kinds.UNJUDGED_ITEMS.rated(severity, k=k, shares=shares)
+        yield kinds.UNJUDGED_ITEMS.finding_with_severity(severity, k=k, shares=shares)
 
 
 def _own_documents(study: Ranking) -> Iterator[Finding]:
@@ -556,10 +576,10 @@ def _own_documents(study: Ranking) -> Iterator[Finding]:
         return
     values = []
     for name in lists:
-        value_with = number(study.estimate(study.primary, name).value)
+        value_with = number(study.estimate(study.primary_metric, name).value)
         values.append(f"{name} {value_with} (without: {number(values_without[name])})")
     yield kinds.OWN_DOCUMENT.warning(
-        most_lists, "kept", metric=study.primary.label, values=listed(values), **facts
+        most_lists, "kept", metric=study.primary_metric.label, values=listed(values), **facts
     )
 
 
@@ -585,15 +605,15 @@ def _renumbered(study: Ranking) -> Iterator[Finding]:
         yield kinds.RENUMBERED.note()
 
 
-def _ties(study: Ranking) -> Iterator[Finding]:
+def _tie_findings(study: Ranking) -> Iterator[Finding]:
     """How many items of each system are tied, and between which values of the primary metric their
     order decides; a warning if it changes a value by more than half of its interval's width.
     Nothing without ties.
     """
-    tied_items = ranking.by_system(study.runs.accounts, "tied")
+    tied_items = ranking.by_system(study.runs.list_accounts, "tied")
     if not tied_items:
         return
-    label = study.primary.label
+    label = study.primary_metric.label
     estimates = ranking.ties(study)  # those that the order of tied items visibly changes
     ranges = []
     for row in estimates.rows.itertuples():
@@ -604,9 +624,9 @@ def _ties(study: Ranking) -> Iterator[Finding]:
         change = f" Depending on their order, {listed(ranges, joint='; ')}."
     order = "rank" if "rank" in study.runs.columns else "score"
     severity = WARNING if estimates.matters else NOTE
-    yield kinds.TIES.rated(
+    yield kinds.TIES.finding_with_severity(
         severity,
-        total(study.runs.accounts, "tied"),
+        total(study.runs.list_accounts, "tied"),
         order=order,
         counts=counts(tied_items),
         moved=change,
@@ -619,11 +639,11 @@ def diversity(study: Ranking) -> Html:
     """
     if study.catalogue is None:
         return Html("")
-    if study.runs.retrieved is None:
+    if study.runs.retrieved_items is None:
         text = (
             f"Not computed: there are too many lists to keep the first {SHALLOWEST} items of each."
         )
-        return paragraph(text)
+        return muted_paragraph(text)
     measures = beyond_relevance.measures(study)  # a row for each measure and system
     caption = (
         f"The first {study.depth} items of each list, with {percent(study.settings.level)} "
@@ -639,7 +659,7 @@ def diversity(study: Ranking) -> Html:
     columns: dict[str, Column] = {
         "first − second": pair_column,
         "metric": words("metric"),
-        "difference": limits("difference", show=signed),
+        "difference": limits("difference", show=signed_number),
         "p": p_column("p"),
         "adjusted p": p_column("adjusted"),
     }
@@ -648,7 +668,7 @@ def diversity(study: Ranking) -> Html:
         beyond_relevance.differences(study),
         columns,
     )
-    return stack([table, paragraph(" ".join(sentences)), differences])
+    return stack([table, muted_paragraph(" ".join(sentences)), differences])
 
 
 def _catalogue_note(catalogue: Catalogue, frame: pd.DataFrame) -> str:
@@ -658,7 +678,7 @@ def _catalogue_note(catalogue: Catalogue, frame: pd.DataFrame) -> str:
     """
     left_out = frame.groupby("metric", sort=False)["left_out"].max()
     left_out_text = listed(f"{name} up to {n:,}" for name, n in left_out.items() if n)
-    size = f"{counted(len(catalogue), 'item')} in the table."
+    size = f"{count_with_noun(len(catalogue), 'item')} in the table."
     if not left_out_text:
         return size
     return f"{size} Shown items left out for lack of an entry, per system: {left_out_text}."

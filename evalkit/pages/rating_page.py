@@ -10,13 +10,22 @@ from evalkit.drawing.columns import Column, text, value
 from evalkit.drawing.pieces import Html
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
-from evalkit.numbers import counted, decimals, listed, number, percent, plural, share, signed
+from evalkit.numbers import (
+    count_with_noun,
+    decimals,
+    listed,
+    number,
+    percent,
+    plural,
+    share,
+    signed_number,
+)
 from evalkit.pages import as_json, first_screen, page, pieces, shared_findings, texts
 from evalkit.pages.binary_page import DRAWN
 from evalkit.pages.explorer import explorer, listed_rows
 from evalkit.pages.slices_page import weak_slice_plot, weak_slices
 from evalkit.parameters.kinds import MEAN_OF_ACTUAL
-from evalkit.reading.inputs.time_columns import Unordered
+from evalkit.reading.inputs.time_columns import NoTimeOrder
 from evalkit.report import Results
 from evalkit.studies import diagnostics, reliability
 from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rating, bin_widths
@@ -24,7 +33,7 @@ from evalkit.studies.rating import BIAS, BINS, CELLS, EQUAL, HEAVY, MISSED, Rati
 if TYPE_CHECKING:
     from evalkit.metrics.time_order import TimeOrder
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 
 MOST_UNCERTAIN = 0.05  # by how much the half-width of an interval may be off without a warning
@@ -34,7 +43,7 @@ EXPECTED_SHARE = ((0.0, 1.0), (1.0, 1.0))  # the line y = 1, from x = 0 to x = 1
 
 def title(study: Rating) -> Html:
     """The title and what was asked."""
-    return first_screen.title("rating", study, counted(len(study.account), "row"))
+    return first_screen.title("rating", study, count_with_noun(len(study.account), "row"))
 
 
 def estimates(study: Rating) -> Html:
@@ -67,10 +76,10 @@ def error_plot(study: Rating) -> figures.Figure:
     n = len(study.account)
     tenths = study.tenths[study.tenths["system"] == name]
     caption = texts.sentence(
-        "rating.error_plot", name=name, rows=counted(n, "row"), level=study.settings.level
+        "rating.error_plot", name=name, rows=count_with_noun(n, "row"), level=study.settings.level
     )
-    return figures.picture(
-        curve_plots.error_cells,
+    return figures.figure_drawn_by(
+        curve_plots.draw_error_cells,
         study.error_cells,
         tenths,
         caption=caption,
@@ -89,7 +98,9 @@ def bias_plot(study: Rating) -> figures.Figure:
     biases = study.tenths.rename(columns={"bias": "value"})
     biases = biases[biases["system"].isin(study.order[:columns])]
     caption = texts.sentence(
-        "rating.bias_plot", level=study.settings.level, rows=counted(len(study.account), "row")
+        "rating.bias_plot",
+        level=study.settings.level,
+        rows=count_with_noun(len(study.account), "row"),
     )
     return figures.row(
         curve_plots.tenths,
@@ -111,7 +122,7 @@ def spread(study: Rating) -> Html:
     """Quantiles of the errors."""
     columns: dict[str, Column] = {}
     for name in study.spread.columns:
-        columns[name] = text(name) if name == "system" else value(name, signed)
+        columns[name] = text(name) if name == "system" else value(name, signed_number)
     note = "Error: forecast − actual. Half of the errors lie between the 25% and the 75% column."
     return of_rows("Quantiles of the error", study.spread, columns, note)
 
@@ -125,7 +136,7 @@ def extremes(study: Rating) -> Html:
 def definitions(study: Rating) -> Html:
     """Exactly the metrics shown, then the intervals and the tests."""
     items = page.metric_definitions(study)
-    items.append(("intervals", study.intervals_are))
+    items.append(("intervals", study.interval_methods_text))
     tests = page.test_definitions(study)
     if tests:
         units = plural(study.unit_name, 2)
@@ -145,13 +156,18 @@ def results(study: Rating) -> Results:
     """Every number of the page, unrounded, for the JSON. `intervals` is missing if no forecast
     states a prediction interval.
     """
-    fields: dict[str, object] = {**as_json.population(study.account)}  # columns, number of rows
+    # the columns and the number of rows
+    fields: dict[str, object] = {**as_json.population_fields(study.account)}
     # errors: their quantiles; extremes: the rows with the largest errors
-    fields |= as_json.records(tenths=study.tenths, errors=study.spread, extremes=study.extremes())
+    fields |= as_json.frames_as_records(
+        tenths=study.tenths, errors=study.spread, extremes=study.extremes()
+    )
     fields["forecasts"] = _forecast_figures(study)
     fields |= listed_rows(study)
     if study.stated.intervals:
-        fields["intervals"] = as_json.records(coverage=study.coverages, transform=study.transform)
+        fields["intervals"] = as_json.frames_as_records(
+            coverage=study.coverages, transform=study.pit_histogram
+        )
     return as_json.results(study, every_finding(study), fields)
 
 
@@ -168,7 +184,7 @@ def _forecast_figures(study: Rating) -> dict[str, object]:
         "actual": _histogram_fields(study.cells(study.order)),
         "leader": _histogram_fields(study.error_cells),
         "errors": study.histogram(study.order).to_dict("list"),
-        "isotonic": isotonic.recorded(),
+        "isotonic": isotonic.points_for_json(),
         "parts": study.parts.to_dict("records"),
     }
 
@@ -208,7 +224,7 @@ def _few_units(study: Rating) -> Iterator[kinds.Finding]:
     units = study.unit_count
     if study.settings.unit:
         units = diagnostics.most_units(study)  # the largest number of any estimate
-    compares_medians = not set(study.medians).isdisjoint(study.directed)
+    compares_medians = not set(study.median_metrics).isdisjoint(study.metrics_with_direction)
     remark = f" {kinds.measured.MEDIAN}" if compares_medians else ""
     yield from shared_findings.few_units(study, units, remark)
 
@@ -231,7 +247,9 @@ def _target(study: Rating) -> Iterator[kinds.Finding]:
         yield kinds.CONSTANT_TARGET.warning()
     if study.settings.unit:
         n = study.unit_count
-        yield kinds.CLUSTERED.note(n, unit=study.unit_name, units=counted(n, study.unit_name))
+        yield kinds.CLUSTERED.note(
+            n, unit=study.unit_name, units=count_with_noun(n, study.unit_name)
+        )
     constant = [name for name, values in study.forecasts.items() if values.low == values.high]
     if constant:
         yield kinds.CONSTANT_FORECAST.warning(len(constant), systems=listed(constant))
@@ -244,11 +262,11 @@ def _constant_is_better(study: Rating) -> Iterator[kinds.Finding]:
     reported = set[str]()  # metrics that the first warning is about: the second leaves them out
     winner = study.constant_wins  # None if no constant beats all systems
     if winner is not None:
-        label = study.primary.label
+        label = study.primary_metric.label
         best = number(winner.value)
         yield kinds.CONSTANT_WINS.warning(name=winner.name, metric=label, best=best)
         reported = {label}
-    yield from shared_findings.constant_better(study, reported)
+    yield from shared_findings.better_constant_prediction(study, reported)
 
 
 def _errors(study: Rating) -> Iterator[kinds.Finding]:
@@ -256,10 +274,12 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
     short; metrics that are made up by few rows or units; errors that were counted in bins, which
     makes quantiles inexact.
     """
-    medians = [chosen.label for chosen in study.medians if chosen in study.directed]
+    medians = [
+        chosen.label for chosen in study.median_metrics if chosen in study.metrics_with_direction
+    ]
     if medians and study.errors[study.leader].integers:
         finding = kinds.FALLS_SHORT.warning(metrics=listed(medians))
-        yield finding.for_metrics(medians, study.primary.label)
+        yield finding.for_metrics(medians, study.primary_metric.label)
     largest = study.share_of_largest_errors  # of 1% of the rows in the leader's squared error
     if largest > HEAVY:
         yield kinds.FEW_ROWS_DOMINATE.warning(None, "squared", share=largest, leader=study.leader)
@@ -272,7 +292,7 @@ def _errors(study: Rating) -> Iterator[kinds.Finding]:
             most=MISSED,
             metrics=listed(metrics),
         )
-        yield finding.for_metrics(metrics, study.primary.label)
+        yield finding.for_metrics(metrics, study.primary_metric.label)
     # units of unequal weight tell as much about the mean squared error as this many equal ones
     if study.equal_units is not None and study.equal_units < EQUAL:
         yield kinds.FEW_ROWS_DOMINATE.note(
@@ -293,7 +313,7 @@ def _sampled(study: Rating) -> Iterator[kinds.Finding]:
     bands, and which numbers come from a sample of its rows, with their precision; a warning if
     half-widths of intervals from the sample may be off by too much.
     """
-    if not study.banded:
+    if not study.has_bands:
         most_rows = study.settings.limits.reading.rows
         yield kinds.BANDS.note(None, "reliability", most=most_rows, unit=study.unit_name)
     if study.data or study.table_summary.sample.stands_for == 1:  # the sample has every row
@@ -301,14 +321,14 @@ def _sampled(study: Rating) -> Iterator[kinds.Finding]:
     half_widths = []  # of intervals that need rows, not sums: they come from the sample
     if study.settings.unit:
         half_widths.append("half-widths by decile")
-    if study.medians:
+    if study.median_metrics:
         half_widths.append("half-widths of medians")
     precision = ""
     uncertainty = study.uncertainty_of_widths  # relative, such as 0.02
     if half_widths:
         precision = f"; these half-widths are known to {max(uncertainty, 0.001):.1%}"
     severity = kinds.WARNING if uncertainty > MOST_UNCERTAIN else kinds.NOTE
-    yield kinds.DRAWN.rated(
+    yield kinds.DRAWN.finding_with_severity(
         severity,
         study.rows_drawn,
         drawn=study.rows_drawn,
@@ -381,12 +401,14 @@ def _in_time(study: Rating) -> Iterator[kinds.Finding]:
     if timing is None or study.p.unit:
         return
     order = timing.order
-    if isinstance(order, Unordered):  # form: why rows could not be put in order
-        severity = kinds.NOTE if order.form in ("irregular", "single") else kinds.WARNING
-        yield kinds.TIMES_WITHOUT_ORDER.rated(severity, order.rows, order.form, column=order.column)
+    if isinstance(order, NoTimeOrder):  # sentence_name: why rows could not be put in order
+        severity = kinds.NOTE if order.sentence_name in ("irregular", "single") else kinds.WARNING
+        yield kinds.TIMES_WITHOUT_ORDER.finding_with_severity(
+            severity, order.rows, order.sentence_name, column=order.column
+        )
     elif study.settings.unit:  # there are enough series to be the units
         n = order.series_count
-        series = counted(n, "series")
+        series = count_with_noun(n, "series")
         yield kinds.TIME_ORDER.note(n, "series", column=timing.columns.time, series=series)
     else:
         yield from _time_series(study, timing.columns.time, order)
@@ -400,10 +422,10 @@ def _time_series(study: Rating, column: str, order: "TimeOrder") -> Iterator[kin
     added = ""
     if order.series_count > 1:
         added = f"; the rows of {order.series_count} series are added up by time"
-    times = counted(order.times, "time")
+    times = count_with_noun(order.times, "time")
     facts = {"column": column, "times": times, "added": added}
     if order.lags:
-        steps = counted(order.lags, "step")
+        steps = count_with_noun(order.lags, "step")
         yield kinds.TIME_ORDER.note(order.times, "used", **facts, steps=steps)
     else:  # forecasts one step ahead
         yield kinds.TIME_ORDER.note(order.times, "one_step", **facts)
@@ -428,7 +450,7 @@ def _autocorrelated(study: Rating) -> Iterator[kinds.Finding]:
             "autocorrelated",
             lag=correlation.lag,
             value=number(correlation.value, 2),
-            metric=study.primary.label,
+            metric=study.primary_metric.label,
         )
 
 
@@ -443,9 +465,11 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
     n_without = study.rows_without_reference  # None if no metric uses the forecast
     if n_without is not None:
         n = len(study.account)
-        rows = f"{counted(n_without, 'row')} of {n:,}"
+        rows = f"{count_with_noun(n_without, 'row')} of {n:,}"
         severity = kinds.NOTE if n_without < n else kinds.WARNING
-        yield kinds.REFERENCE.rated(severity, n_without, "forecast", reference=reference, rows=rows)
+        yield kinds.REFERENCE.finding_with_severity(
+            severity, n_without, "forecast", reference=reference, rows=rows
+        )
     timing = study.timing
     is_naive = reference != MEAN_OF_ACTUAL
     if is_naive and timing is not None and timing.ordered and not timing.ordered.is_even:
@@ -458,7 +482,7 @@ def _reference(study: Rating) -> Iterator[kinds.Finding]:
     if scaled_metrics:
         metrics = listed(scaled_metrics)
         finding = kinds.REFERENCE.warning(None, "scale", metrics=metrics, reference=reference)
-        yield finding.for_metrics(scaled_metrics, study.primary.label)
+        yield finding.for_metrics(scaled_metrics, study.primary_metric.label)
 
 
 @pieces.where(lambda study: study.by_horizon is not None)
@@ -470,7 +494,7 @@ def horizon_plot(study: Rating) -> figures.Figure | Html:
     frame = study.by_horizon  # system, x (the horizon), value, low, high
     assert frame is not None  # otherwise the decorator leaves the figure out
     frame = frame[frame["system"].isin(systems)].rename(columns={"value": "y"})
-    metric = study.primary.label
+    metric = study.primary_metric.label
     panel = curve_plots.Panel(frame, "steps ahead", metric, bands=frame)
     caption = texts.sentence(
         "rating.horizon_plot", metric=metric, level=study.settings.level, first=_omission(study)
@@ -487,7 +511,7 @@ def coverage_plot(study: Rating) -> figures.Figure | Html:
     values in them, by their nominal level, with confidence limits.
     """
     frame = study.coverages[study.coverages["system"].isin(study.order[:DRAWN])]
-    rows = counted(len(study.account), "row")
+    rows = count_with_noun(len(study.account), "row")
     caption = texts.sentence(
         "rating.coverage_plot", level=study.settings.level, rows=rows, first=_omission(study)
     )
@@ -495,7 +519,9 @@ def coverage_plot(study: Rating) -> figures.Figure | Html:
     for row in frame.itertuples():
         coverages.append(f"{row.system} {row.value:.0%} of {percent(row.nominal)}")
     says = f"{listed(coverages, MOST_NAMED)}."
-    return figures.picture(curve_plots.coverage, frame, caption=caption, says=says, height=3.2)
+    return figures.figure_drawn_by(
+        curve_plots.coverage, frame, caption=caption, says=says, height=3.2
+    )
 
 
 @has_intervals
@@ -506,7 +532,7 @@ def transform_plot(study: Rating) -> figures.Figure | Html:
     """
     systems = study.order[:DRAWN]
     # each step ends at x, the upper quantile of its bin
-    steps = study.transform.rename(columns={"high": "x", "density": "y"})
+    steps = study.pit_histogram.rename(columns={"high": "x", "density": "y"})
     panels = []
     for name in systems:
         densities = steps[steps["system"] == name]
@@ -522,7 +548,9 @@ def transform_plot(study: Rating) -> figures.Figure | Html:
             )
         )
     caption = texts.sentence(
-        "rating.transform_plot", rows=counted(len(study.account), "row"), first=_omission(study)
+        "rating.transform_plot",
+        rows=count_with_noun(len(study.account), "row"),
+        first=_omission(study),
     )
     return figures.row(curve_plots.panels, panels, caption=caption, panels=len(systems), height=2.6)
 
@@ -541,20 +569,20 @@ def fan_plot(study: Rating) -> figures.Figure | Html:
         what = f"{what} (the darker, the narrower)"
     facts = {"name": study.leader, "intervals": what}
     if study.timing is None or study.timing.ordered is None:
-        rows = counted(len(study.account), "row")
+        rows = count_with_noun(len(study.account), "row")
         caption = texts.sentence("rating.fan_plot", drawn=len(points), rows=rows, **facts)
         xlabel = "row"
     else:
-        times = counted(len(points), "time")
+        times = count_with_noun(len(points), "time")
         # "" if the table has a single series
         series = f" of {study.example_series}" if study.example_series else ""
         shortest_horizon = int(study.timing.ordered.horizons[0])
-        steps = counted(shortest_horizon, "step")
+        steps = count_with_noun(shortest_horizon, "step")
         caption = texts.sentence(
             "rating.fan_plot_in_time", times=times, series=series, steps=steps, **facts
         )
         xlabel = "time"
-    return figures.picture(
+    return figures.figure_drawn_by(
         curve_plots.fan,
         intervals,
         points,
@@ -593,7 +621,7 @@ def _panels_of_actual(study: Rating, names: Sequence[str]) -> figures.Figure:
         "rating.actual_plot",
         names=listed(names),
         what=what,
-        rows=counted(len(study.account), "row"),
+        rows=count_with_noun(len(study.account), "row"),
         cells=CELLS,
         most=number(frame["rows"].max(), 0),
     )
@@ -616,8 +644,8 @@ def error_histogram_plot(study: Rating) -> figures.Figure:
     means = {name: study.estimate(BIAS, name).value for name in names}
     histogram = study.histogram(names)  # system, low, high (the edges of a bin), share
     places = decimals(bin_widths(histogram))
-    values = "; ".join(f"{name} {signed(mean, places)}" for name, mean in means.items())
-    rows = counted(len(study.account), "row")
+    values = "; ".join(f"{name} {signed_number(mean, places)}" for name, mean in means.items())
+    rows = count_with_noun(len(study.account), "row")
     caption = texts.sentence(
         "rating.error_histogram_plot", rows=rows, bins=BINS, first=_omission(study)
     )
@@ -658,7 +686,9 @@ def reliability_plot(study: Rating) -> figures.Figure:
     caption = texts.sentence(
         "rating.reliability_plot", rows=len(study.account), band=band, first=_omission(study)
     )
-    return page.diagrams(curve_plots.means, curves, words, caption, panels=len(names), height=3.4)
+    return page.reliability_diagrams(
+        curve_plots.means, curves, words, caption, panels=len(names), height=3.4
+    )
 
 
 def decomposition(study: Rating) -> Html:

@@ -12,15 +12,15 @@ from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, WARNING, Finding, measured
 from evalkit.numbers import (
-    counted,
+    count_with_noun,
     decimals,
     enumerated,
     listed,
     number,
     plural,
     share,
-    shortened,
-    signed,
+    shortened_name,
+    signed_number,
 )
 from evalkit.pages import page
 from evalkit.parameters.kinds import written
@@ -29,7 +29,7 @@ from evalkit.reading.tables import rules
 from evalkit.studies import classes, diagnostics
 from evalkit.studies.groups import DIFFERENT, FEW_CASES
 from evalkit.studies.ranking import by_system, hardly_judged, total
-from evalkit.studies.row_study import Account, RowStudy
+from evalkit.studies.row_study import ReadingAccount, RowStudy
 from evalkit.studies.study import Study
 
 MOST_SLICES = 4  # weak slices that a finding names
@@ -37,7 +37,7 @@ SHOWN = 6  # metrics that a finding names for a small group
 MOST_UNREAD = 10  # columns that a finding lists
 
 
-def columns_read(columns: Mapping[str, str]) -> str:
+def columns_in_words(columns: Mapping[str, str]) -> str:
     """The column of each role, in words."""
     return ", ".join(f"{role} = {name}" for role, name in columns.items())
 
@@ -49,13 +49,15 @@ def metrics_without_direction(study: Study) -> Iterator[Finding]:
     """
     if len(study.systems) == 1:
         return
-    metrics = [chosen.label for chosen in study.directed if chosen.metric.direction == 0]
+    metrics = [
+        chosen.label for chosen in study.metrics_with_direction if chosen.metric.direction == 0
+    ]
     if metrics:
         n = len(metrics)
         verb = "does" if n == 1 else "do"
         subject = f"{plural('name', n)} {listed(metrics)} {verb}"
         finding = kinds.NO_DIRECTION.warning(n, names=subject, low=written(metrics))
-        yield finding.for_metrics(metrics, study.primary.label)
+        yield finding.for_metrics(metrics, study.primary_metric.label)
 
 
 def one_row_per_unit(study: Study, units: int, what: str) -> Iterator[Finding]:
@@ -72,12 +74,12 @@ def counts(by_name: Mapping[str, int]) -> str:
     return listed(f"{name} {n:,}" for name, n in by_name.items())
 
 
-def nonzero(by_name: Mapping[str, int]) -> dict[str, int]:
+def counts_above_zero(by_name: Mapping[str, int]) -> dict[str, int]:
     """The names with a count above 0."""
     return {name: n for name, n in by_name.items() if n}
 
 
-def rows_read(rows: Account) -> Iterator[Finding]:
+def rows_read(rows: ReadingAccount) -> Iterator[Finding]:
     """Notes on the input: how many rows were read and how many are used, which column has which
     role, the rows that not all systems have, and the columns that nothing uses.
 
@@ -85,22 +87,24 @@ def rows_read(rows: Account) -> Iterator[Finding]:
     """
     text = rows_used(rows.read, len(rows), len(rows.systems))
     if rows.quantile_rows:  # a file with a row per quantile, joined to one row per forecast
-        in_file = counted(rows.quantile_rows, "row")
+        in_file = count_with_noun(rows.quantile_rows, "row")
         text = f"{in_file}, joined by forecast: {text}"
-    columns = columns_read(rows.columns)
+    columns = columns_in_words(rows.columns)
     yield kinds.ROWS_READ.note(rows.read, "rows", used=text, columns=columns)
-    yield from unmatched(rows.alone)
+    yield from rows_without_match(rows.alone)
     yield from unused_columns(rows)
-    columns_without_use = rows.others
+    columns_without_use = rows.columns_without_role
     if "fold" in columns_without_use:
         yield kinds.FOLDS_UNREAD.note()
 
 
-def unused_columns(rows: Account) -> Iterator[Finding]:
+def unused_columns(rows: ReadingAccount) -> Iterator[Finding]:
     """The columns without a use, where the cells of columns say what they are used for."""
-    if rows.by_content and rows.others:
-        names = listed(map(repr, rows.others[:MOST_UNREAD]))
-        yield kinds.UNUSED_COLUMNS.note(len(rows.others), "read", what="Not used", names=names)
+    if rows.found_by_content and rows.columns_without_role:
+        names = listed(map(repr, rows.columns_without_role[:MOST_UNREAD]))
+        yield kinds.UNUSED_COLUMNS.note(
+            len(rows.columns_without_role), "read", what="Not used", names=names
+        )
 
 
 def rows_used(read: int, rows: int, systems: int) -> str:
@@ -108,7 +112,7 @@ def rows_used(read: int, rows: int, systems: int) -> str:
 
     read, rows: the number of rows read, and the number used of each system.
     """
-    text = f"{counted(read, 'row')} read"
+    text = f"{count_with_noun(read, 'row')} read"
     if systems < 2:
         return f"{text}, {rows:,} used"
     if rows == read:
@@ -133,17 +137,17 @@ def binned_scores(study: classes.ProblemStudy, noun: str) -> Iterator[Finding]:
         )
 
 
-def class_named(label: str, column: str) -> str:
+def class_in_words(label: str, column: str) -> str:
     """A class in words: a number says only how it is coded."""
     if label.lstrip("-").isdecimal():
         return f"the class coded {label} in {column}"
     return f"{column} = {label}"
 
 
-def unmatched(alone: int) -> Iterator[Finding]:
+def rows_without_match(alone: int) -> Iterator[Finding]:
     """Rows that were left out as another system lacks their id."""
     if alone:
-        yield kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=counted(alone, "row"))
+        yield kinds.UNMATCHED_ROWS.warning(alone, "rows", rows=count_with_noun(alone, "row"))
 
 
 def weights(study: RowStudy) -> Iterator[Finding]:
@@ -203,7 +207,7 @@ def leader_picked(study: Study, candidates: Collection[str] | None = None) -> It
     n = len(candidates)
     if n < 3:
         return
-    noun = plural(study.compares, 2)
+    noun = plural(study.compared_noun, 2)
     if study.settings.baseline:  # the baseline was not to be picked
         n = len(study.pairs)
         noun = "candidates"
@@ -211,7 +215,7 @@ def leader_picked(study: Study, candidates: Collection[str] | None = None) -> It
     yield kinds.PICKED.note(
         n,
         several=n,
-        leader=shortened(study.leader),
+        leader=shortened_name(study.leader),
         what=noun,
         best=diagnostics.words(study).best,
         covered=coverage,
@@ -234,12 +238,13 @@ def disagreeing_metrics(study: Study) -> Iterator[Finding]:
     A sentence per system and verdict of the primary metric: "a is significantly worse than b by
     recall (0.03), while it is better by AUC".
     """
-    contradictions = diagnostics.contrary(study)  # a row per pair and metric by which it is worse
+    # a row per pair and metric by which it is worse
+    contradictions = diagnostics.contradicting_comparisons(study)
     sentences = []
     same_sentence = contradictions.groupby(["first", "deciding"], sort=False)
     for (first, primary_verdict), rows in same_sentence:
-        by_primary = PRIMARY_IN_WORDS[str(primary_verdict)].format(study.primary.label)
-        worse = f"{shortened(str(first))} is significantly worse {_than_which(rows)}"
+        by_primary = PRIMARY_IN_WORDS[str(primary_verdict)].format(study.primary_metric.label)
+        worse = f"{shortened_name(str(first))} is significantly worse {_than_which(rows)}"
         sentences.append(f"{worse}, while {by_primary}")
     n = len(contradictions[["first", "second"]].drop_duplicates())
     if n:
@@ -257,7 +262,7 @@ def _than_which(rows: pd.DataFrame) -> str:
         metrics = []
         for row in comparisons.to_dict("records"):
             metrics.append(f"{row['metric']} ({_amount(row)})")
-        texts.append(f"than {shortened(str(second))} by {enumerated(metrics)}")
+        texts.append(f"than {shortened_name(str(second))} by {enumerated(metrics)}")
     return listed(texts, MOST_PAIRS, " and ")
 
 
@@ -270,7 +275,7 @@ def _amount(row: Record) -> str:
     return f"{number(abs(row['difference']), places)} {direction}"
 
 
-def constant_better(study: Study, reported: Collection[str] = ()) -> Iterator[Finding]:
+def better_constant_prediction(study: Study, reported: Collection[str] = ()) -> Iterator[Finding]:
     """A warning that names the metrics by which a constant prediction, the same for every row,
     beats systems, with its value and theirs. Nothing if it beats none.
 
@@ -284,7 +289,7 @@ def constant_better(study: Study, reported: Collection[str] = ()) -> Iterator[Fi
         worse = []
         for name, value in beaten.systems.items():
             if number(value, places) != constant:
-                worse.append(f"{shortened(name)} {number(value, places)}")
+                worse.append(f"{shortened_name(name)} {number(value, places)}")
         if worse and label not in reported:
             metrics.append(f"{label} ({constant}; {listed(worse)})")
     if metrics:
@@ -299,19 +304,19 @@ def skewed_differences(study: Study) -> Iterator[Finding]:
     skew = diagnostics.skew(study)
     if skew is None:
         return
-    rejection_rate = measured.FAR_SKEWED if skew.far else measured.SKEWED
+    rejection_rate = measured.FAR_SKEWED if skew.has_too_few_units else measured.SKEWED
     finding = kinds.SKEWED.warning(
         skew.units,
         units=skew.units,
         wanted=skew.wanted,
         pair=" − ".join(skew.pair),
         metric=skew.metric,
-        skewness=signed(skew.skewness, 1),
+        skewness=signed_number(skew.skewness, 1),
         noun=plural(study.unit_name, skew.units),
         rejected=rejection_rate,
     )
     # a pair or metric that the answer does not use: the warning does not stand beside the answer
-    yield replace(finding, aside=not diagnostics.in_headline(study, skew))
+    yield replace(finding, lacks_deciding_metric=not diagnostics.in_headline(study, skew))
 
 
 def slices(study: Study) -> Iterator[Finding]:
@@ -338,7 +343,7 @@ def groups(study: Study) -> Iterator[Finding]:
     """Groups that are too small, values that are one group, and what cannot hold at once."""
     for column in study.settings.groups.columns:
         yield from _small_groups(study, column)
-        yield from base_rates(study, column)
+        yield from differing_base_rates(study, column)
 
 
 def _small_groups(study: Study, column: str) -> Iterator[Finding]:
@@ -356,7 +361,7 @@ def _small_groups(study: Study, column: str) -> Iterator[Finding]:
         )
 
 
-def base_rates(study: Study, column: str) -> Iterator[Finding]:
+def differing_base_rates(study: Study, column: str) -> Iterator[Finding]:
     """A note if base rates, the shares of positive rows, differ significantly between the groups of
     a column. Scores that are calibrated in each group then cannot have the same error rates in all
     groups (the impossibility theorem of fairness).
@@ -393,7 +398,7 @@ def weak_slices(study: Study) -> Iterator[Finding]:
     for system, rows in study.weak_slices().groupby("system", sort=False):  # or pair of systems
         slices = []
         for row in rows.to_dict("records"):
-            slices.append(f"{row['slice']} ({signed(row['difference'])})")
+            slices.append(f"{row['slice']} ({signed_number(row['difference'])})")
         metric = rows["metric"].iloc[0]
         yield kinds.WEAK_SLICES.warning(
             len(rows), metric=metric, system=system, slices=listed(slices, MOST_SLICES)
@@ -447,7 +452,7 @@ def rounded_thresholds(
         yield kinds.ROUNDED_THRESHOLD.note(
             len(rounding.systems),
             whose=whose,
-            stored=rules.WORDS[rounding.stored],
+            stored=rules.WORDS[rounding.score_precision],
             threshold=threshold,
             value=rounding.value,
         )
@@ -522,7 +527,7 @@ def unshared_queries(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
     if extra_by_system:
         # the files may not belong together if hardly any row is of a judged query
         severity = WARNING if hardly_judged(accounts) else NOTE
-        yield kinds.QUERIES_WITHOUT_JUDGEMENTS.rated(
+        yield kinds.QUERIES_WITHOUT_JUDGEMENTS.finding_with_severity(
             severity, total(accounts, "extra"), counts=counts(extra_by_system)
         )
 
@@ -530,7 +535,7 @@ def unshared_queries(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
 def missing(queries: Mapping[str, int], count: int) -> Iterator[Finding]:
     """That runs lack judged queries, if they do. queries: how many, by run. count: of all runs."""
     if count:
-        yield kinds.MISSING_QUERIES.warning(count, counts=counts(nonzero(queries)))
+        yield kinds.MISSING_QUERIES.warning(count, counts=counts(counts_above_zero(queries)))
 
 
 def rank_gaps(accounts: Mapping[str, ListAccount]) -> Iterator[Finding]:
@@ -553,10 +558,10 @@ def _incomplete_lists(account: ListAccount) -> str:
     texts = []
     if account.late:
         verb = "starts" if account.late == 1 else "start"
-        texts.append(f"{counted(account.late, 'list')} {verb} above rank 1")
+        texts.append(f"{count_with_noun(account.late, 'list')} {verb} above rank 1")
     if account.gaps:
         verb = "has" if account.gaps == 1 else "have"
-        texts.append(f"{counted(account.gaps, 'list')} {verb} gaps")
+        texts.append(f"{count_with_noun(account.gaps, 'list')} {verb} gaps")
     return ", ".join(texts)
 
 
@@ -571,7 +576,7 @@ def rows_without_value(rows: Mapping[MetricAtK, Mapping[str, int]], n: int) -> I
         is_same_number = min(row_counts.values()) == most_rows
         facts = {"metric": chosen.label, "n": n, "formula": chosen.metric.formula}
         if is_same_number:
-            rows_of_each = counted(most_rows, "row")
+            rows_of_each = count_with_noun(most_rows, "row")
             yield kinds.UNDEFINED_VALUES.note(most_rows, "rows", rows=rows_of_each, **facts)
         else:
             systems = counts(row_counts)

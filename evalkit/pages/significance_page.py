@@ -13,28 +13,28 @@ from evalkit.drawing import figures, paragraphs, plots
 from evalkit.drawing.cells import Cell
 from evalkit.drawing.columns import (
     Column,
-    by_row,
+    column_by_row,
     count,
     p_column,
     pair,
-    prefixed_limits,
+    prefixed_interval_column,
     value,
     words,
 )
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import Finding
 from evalkit.numbers import (
-    counted,
+    count_with_noun,
     interval,
     listed,
     number,
     p_value,
     percent,
     plural,
-    signed,
+    signed_number,
     signed_percent,
 )
 from evalkit.pages import (
@@ -49,7 +49,7 @@ from evalkit.pages import (
 )
 from evalkit.pages.pieces import also
 from evalkit.pages.shared_findings import (
-    columns_read,
+    columns_in_words,
     counts,
     disagreeing_metrics,
     leader_picked,
@@ -63,16 +63,16 @@ from evalkit.studies import diagnostics, lessons, paired, significance
 from evalkit.studies.diagnostics import (
     FEW,
     alpha,
-    beyond,
     equivalence_level,
     most_units,
+    one_minus_level,
     rank_tiers,
 )
 from evalkit.studies.judges import JudgedOutputs
 from evalkit.studies.paired import Significance
 from evalkit.studies.significance import Shares
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 compared = pieces.where(lambda study: len(study.headline))
 
@@ -91,7 +91,9 @@ def title_of_shares(study: Shares) -> Html:
     elif len(study.systems) > 1:
         against = " against each other"
     systems = f"{listed(study.data.systems)}{against}"
-    question = f"What can be claimed about {systems}, from {counted(study.trials, 'trial')}?"
+    question = (
+        f"What can be claimed about {systems}, from {count_with_noun(study.trials, 'trial')}?"
+    )
     return first_screen.heading("Significance report", question, study)
 
 
@@ -99,7 +101,7 @@ def equivalence_of_shares(study: Shares) -> Html:
     """The rule by which two shares are equivalent: the interval and the margin."""
     inside = percent(equivalence_level(study))
     margin = study.settings.margin
-    return paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
+    return muted_paragraph(f"Equivalent: the {inside} interval lies within ±{margin:g}.")
 
 
 def definitions_of_shares(study: Shares) -> Html:
@@ -113,19 +115,19 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
     null share, with the observed number and the outcomes that p adds up. A sentence in its place
     for so many trials that p is from the score test, not from this distribution.
     """
-    system, _null_share = study.opponents
+    system, _null_share = study.headline_systems
     n_trials = study.counts(system).trials
     distribution = study.null_shares()
     if distribution is None:
-        return paragraph(texts.sentence("significance.not_drawn", trials=n_trials))
+        return muted_paragraph(texts.sentence("significance.not_drawn", trials=n_trials))
     step_note = ""
     if distribution.step > 1:  # there are more possible outcomes than a figure can show
         step_note = f" One outcome in {distribution.step:,} is drawn."
     p = float(study.headline.iloc[0]["p"])
-    trials = counted(n_trials, "trial")
+    trials = count_with_noun(n_trials, "trial")
     caption = texts.sentence(
         "significance.null_of_shares",
-        alternative=study.sided,
+        alternative=study.question_of_tests,
         p=p_value(p),
         few=step_note,
         opponents=system,
@@ -133,8 +135,8 @@ def null_of_shares(study: Shares) -> figures.Figure | Html:
         trials=trials,
         null=study.null,
     )
-    return figures.picture(
-        plots.null_shares,
+    return figures.figure_drawn_by(
+        plots.draw_null_probabilities,
         distribution.k,
         distribution.probability,
         caption=caption,
@@ -154,8 +156,8 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
     yield kinds.ROWS_READ.note(
         n_trials,
         "trials",
-        trials=counted(n_trials, "trial"),
-        columns=columns_read(study.data.columns),
+        trials=count_with_noun(n_trials, "trial"),
+        columns=columns_in_words(study.data.columns),
     )
     systems_of_few_trials = study.small
     if systems_of_few_trials:
@@ -173,7 +175,7 @@ def findings_of_shares(study: Shares) -> Iterator[Finding]:
         )
     disagreements = []
     for row in study.two_answers.to_dict("records"):
-        limits = interval(row["low"], row["high"], signed)
+        limits = interval(row["low"], row["high"], signed_number)
         disagreements.append(f"{row['first']} − {row['second']} (p {p_value(row['p'])}, {limits})")
     if disagreements:
         yield kinds.TEST_AND_INTERVAL.warning(
@@ -196,7 +198,7 @@ def published(study: Either, fields: Record) -> report.Results:
         "family": study.family,  # in words: the comparisons that were made
         "lessons": lessons.figures(),
     }
-    common_fields |= as_json.records(wrong_methods=lessons.wrong())
+    common_fields |= as_json.frames_as_records(wrong_methods=lessons.wrong())
     return as_json.results(study, every_finding(study), common_fields | dict(fields))
 
 
@@ -231,26 +233,26 @@ def _data(study: Significance) -> Iterator[Finding]:
     """
     columns = ""
     if study.data.columns:
-        columns = f" Columns: {columns_read(study.data.columns)}."
+        columns = f" Columns: {columns_in_words(study.data.columns)}."
     rows = len(study.data)
-    units = counted(study.unit_count, study.unit_name)
+    units = count_with_noun(study.unit_count, study.unit_name)
     if rows != study.unit_count:  # the units are clusters of rows
-        units = f"{counted(rows, 'row')} of {units}, which are the units"
+        units = f"{count_with_noun(rows, 'row')} of {units}, which are the units"
     yield kinds.ROWS_READ.note(
         rows,
         "units",
         units=units,
         columns=columns,
-        systems=counted(len(study.systems), "system"),
-        metrics=counted(len(study.settings.metrics), "metric"),
+        systems=count_with_noun(len(study.systems), "system"),
+        metrics=count_with_noun(len(study.settings.metrics), "metric"),
     )
     yield from metrics_without_direction(study)
     yield from study.data.findings
     yield from _logs(study)
-    yield from shared_findings.unmatched(study.data.alone)
-    yield from unshared_queries(study.data.accounts)
-    yield from rank_gaps(study.data.accounts)
-    is_earlier_report = bool(study.data.known)  # its estimates are known, not computed
+    yield from shared_findings.rows_without_match(study.data.alone)
+    yield from unshared_queries(study.data.list_accounts)
+    yield from rank_gaps(study.data.list_accounts)
+    is_earlier_report = bool(study.data.reported_estimates)  # its estimates are known, not computed
     if is_earlier_report:
         yield kinds.EARLIER_REPORT.note()
         unequal_means = paired.other_means(study)
@@ -276,7 +278,7 @@ def _units(study: Significance) -> Iterator[Finding]:
             small=scales.small,
             times=number(scales.times, 2),
         )
-        yield finding.for_metrics([scales.metric], study.primary.label)
+        yield finding.for_metrics([scales.metric], study.primary_metric.label)
     if undefined_counts := paired.undefined(study):  # by "SYSTEM METRIC", only those above 0
         yield kinds.UNDEFINED_VALUES.warning(
             max(undefined_counts.values()), "units", counts=counts(undefined_counts)
@@ -308,7 +310,7 @@ def _clusters(study: Significance) -> Iterator[Finding]:
     """The columns whose values would be clusters: with them as units the interval of the headline
     pair would be wider.
     """
-    pair = " − ".join(study.opponents)
+    pair = " − ".join(study.headline_systems)
     for column, values, wider in study.clusters():
         yield kinds.POSSIBLE_CLUSTERS.warning(
             values, column=column, values=values, pair=pair, wider=wider
@@ -336,7 +338,7 @@ def _equal_units(study: Significance) -> Iterator[Finding]:
     pair_note = f" ({len(pairs)} such pairs)" if len(pairs) > PAIRS else ""
     yield kinds.EQUAL_UNITS.note(
         len(pairs),
-        metric=study.primary.label,
+        metric=study.primary_metric.label,
         pairs=", ".join(ties_in_words),
         units=units,
         more=pair_note,
@@ -383,8 +385,8 @@ def _interim_analyses(study: Significance) -> Iterator[Finding]:
             "units",
             looks=study.p.looks,
             alpha=alpha(study),
-            rate=paired.false_positives(study),
-            level=beyond(study.test_level),
+            rate=paired.false_rejection_probability(study),
+            level=one_minus_level(study.test_level),
         )
 
 
@@ -408,32 +410,32 @@ def differences(study: Either) -> figures.Figure | Html:
         colours=page.colours_of(study),
         band=band,
     )
-    return page.forest(study, plots.forest, caption, margin=margin)
+    return page.forest(study, plots.draw_equivalence_forest, caption, margin=margin)
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 @pieces.where(lambda study: len(study.headline) and study.has_differences)
 def distribution(study: Significance) -> figures.Figure | Html:
     """A histogram of the differences of the headline pair in the primary metric, one per unit; its
     caption says on how many units the first system is higher, equal and lower.
     """
-    sizes = study.effect(study.primary, study.opponents).sizes
+    sizes = study.effect(study.primary_metric, study.headline_systems).sizes
     units = plural(study.unit_name, 2)
     n = sizes.wins + sizes.ties + sizes.losses
     colours = ""
-    if study.primary.metric.direction != 0:  # 0: neither high nor low values are better
+    if study.primary_metric.metric.direction != 0:  # 0: neither high nor low values are better
         colours = " Green: better, orange: worse."
     caption = texts.sentence(
         "significance.distribution", study, n=n, sizes=sizes, units=units, colours=colours
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.histogram,
         study.distribution(),
         caption=caption,
         height=HEIGHT,
-        xlabel=f"difference in {study.primary.label}",
+        xlabel=f"difference in {study.primary_metric.label}",
         ylabel=units,
-        direction=study.primary.metric.direction,
+        direction=study.primary_metric.metric.direction,
     )
 
 
@@ -469,9 +471,9 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
     else:
         how_drawn = f"{null_means.size:,} random sign vectors"
     alternative = study.settings.alternative
-    meaning_of_red = NONE_RED[study.sided]
-    if plots.at_least_as_far(null_means, observed, alternative).any():
-        meaning_of_red = RED[study.sided]
+    meaning_of_red = NONE_RED[study.question_of_tests]
+    if plots.is_as_extreme(null_means, observed, alternative).any():
+        meaning_of_red = RED[study.question_of_tests]
     mid_p_note = ""
     if study.mid_p:
         as_far = "with exactly the observed mean" if alternative.one_sided else "exactly as far"
@@ -482,22 +484,22 @@ def null_distribution(study: Significance) -> figures.Figure | Html:
         how=how_drawn,
         n=row["n"],
         far=meaning_of_red,
-        observed=signed(observed),
+        observed=signed_number(observed),
         p=_headline_p(study) + mid_p_note,
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.null_distribution,
         null_means,
         caption=caption,
         height=HEIGHT,
         observed=float(observed),
         alternative=alternative,
-        xlabel=f"mean difference in {study.primary.label} under the null",
+        xlabel=f"mean difference in {study.primary_metric.label} under the null",
         ylabel=f"share of {drawn_things}",
     )
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 def ranks(study: Significance) -> figures.Figure | Html:
     """The critical-difference diagram (Demšar): the systems by their mean rank over units; bars
     join those within Nemenyi's critical difference. Of many systems the best are drawn. Empty for
@@ -533,18 +535,18 @@ def ranks(study: Significance) -> figures.Figure | Html:
         more=omission_note,
     )
     rows, _ = figures.grid(len(drawn_ranks), across=2)  # of names, half on each side
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.critical_difference,
         drawn_ranks,
         caption=caption,
         says=ranks_in_words,
-        height=figures.tall(rows, head=1.9, each=0.34),
+        height=figures.figure_height(rows, head=1.9, each=0.34),
         distance=rank_tests.critical_difference,
         label=f"mean rank, {best} left",
     )
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 def power(study: Significance) -> figures.Figure | Html:
     """The power of a paired t-test of the headline pair against the true difference: a curve for
     the number of units of the input, one for a quarter and one for four times as many. Empty if no
@@ -555,27 +557,27 @@ def power(study: Significance) -> figures.Figure | Html:
     power_by_difference = paired.power_curve(study)
     if power_by_difference.empty:
         return Html("")
-    differences_per_unit = study.paired(study.primary, study.opponents)
+    differences_per_unit = study.paired(study.primary_metric, study.headline_systems)
     caption = texts.sentence(
         "significance.power",
         study,
-        alpha=beyond(study.family_level),
+        alpha=one_minus_level(study.family_level),
         deviation=number(differences_per_unit.spread),
         n=differences_per_unit.n,
         units=plural(study.unit_name, differences_per_unit.n),
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.power,
         power_by_difference,
         caption=caption,
         height=HEIGHT,
         observed=float(study.headline.iloc[0]["difference"]),
         margin=study.settings.margin,
-        xlabel=f"true difference in {study.primary.label}",
+        xlabel=f"true difference in {study.primary_metric.label}",
     )
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 @pieces.where(lambda study: len(study.headline) and study.can_flip_signs)
 def duality(study: Significance) -> figures.Figure | Html:
     """The duality of the headline's test and its interval: the p-value of each hypothetical mean
@@ -586,24 +588,24 @@ def duality(study: Significance) -> figures.Figure | Html:
     high = row["high"]
     # the curve has uncorrected p-values, so that with several interim analyses the interval, which
     # is corrected for them, is cut out at a smaller α
-    alpha_of_limits = beyond(study.interval_level)
+    alpha_of_limits = one_minus_level(study.interval_level)
     places = numbers.decimals([row["difference"]], [low], [high])
     test = "t" if study.has_many_units else "sign flips"
-    excludes_0 = float(row["p"]) < beyond(study.settings.level)
+    excludes_0 = float(row["p"]) < one_minus_level(study.settings.level)
     zero = "outside" if excludes_0 else "inside"
     finite_limits = [limit for limit in (low, high) if math.isfinite(limit)]
     caption = texts.sentence(
         "significance.duality",
         study,
         each=alpha_of_limits,
-        interval=interval(low, high, signed, places),
+        interval=interval(low, high, signed_number, places),
         test=test,
         level=percent(study.settings.level),
         p=_headline_p(study),
         zero=zero,
     )
-    return figures.picture(
-        plots.duality,
+    return figures.figure_drawn_by(
+        plots.draw_p_value_curve,
         study.p_curve(),
         caption=caption,
         height=HEIGHT,
@@ -612,7 +614,7 @@ def duality(study: Significance) -> figures.Figure | Html:
         alpha=alpha_of_limits,
         limits=tuple(finite_limits),
         sided=first_screen.sided(study),
-        label=f"mean difference in {study.primary.label} under the null",
+        label=f"mean difference in {study.primary_metric.label} under the null",
     )
 
 
@@ -626,11 +628,11 @@ def title(study: Significance) -> Html:
     """The title and what was asked."""
     baseline = study.settings.baseline
     candidates = [name for name in study.systems if name != baseline]
-    systems = counted(len(candidates), "system")
+    systems = count_with_noun(len(candidates), "system")
     if baseline:
         systems = f"{systems} against {baseline}"
-    n = counted(most_units(study), study.unit_name)
-    question = f"What can be claimed about {systems} on {study.primary.label}, from {n}?"
+    n = count_with_noun(most_units(study), study.unit_name)
+    question = f"What can be claimed about {systems} on {study.primary_metric.label}, from {n}?"
     return first_screen.heading("Significance report", question, study)
 
 
@@ -643,7 +645,7 @@ def estimates(study: Either) -> Html:
     return page.estimates(study, f"{study.value_is} over {sample} with its {level} interval")
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 def other_tests(study: Significance) -> Html:
     """A folded table with a row for each pair and metric: the p-values of other tests, such as t,
     bootstrap and Wilcoxon, a column for each that could be computed for some row. Empty if no pair
@@ -678,13 +680,13 @@ def other_tests(study: Significance) -> Html:
     return folded("The same pairs by other tests", table)
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 @pieces.where(lambda study: len(study.headline) and study.has_differences)
 def effects(study: Significance) -> Html:
     """How large each difference is: the primary metric's pairs, the other metrics folded."""
     frame = paired.effects(study)
-    is_deciding = frame["metric"] == study.primary.label
-    caption = f"Effect sizes: differences in {study.primary.label}"
+    is_deciding = frame["metric"] == study.primary_metric.label
+    caption = f"Effect sizes: differences in {study.primary_metric.label}"
     note = texts.sentence("significance.effects_note")
     first = _effect_table(frame[is_deciding], caption, note)
     further_caption = "Effect sizes: differences in the other metrics"
@@ -705,11 +707,11 @@ def _effect_table(effects: pd.DataFrame, caption: str, note: str) -> Html:
     if effects["metric"].nunique() > 1:
         columns["metric"] = words("metric")
     columns |= {
-        "difference": value("difference", show=signed),
+        "difference": value("difference", show=signed_number),
         "relative": value("relative", show=signed_percent),
-        "d_z": value("standardised", show=signed),
+        "d_z": value("standardised", show=signed_number),
         "P(first higher)": value("superiority"),
-        "higher / equal / lower": by_row(counts_of_units),
+        "higher / equal / lower": column_by_row(counts_of_units),
     }
     return of_rows(caption, effects, columns, note)
 
@@ -731,7 +733,7 @@ def _equivalence(study: Significance) -> Html:
 
     def deciding_interval(row: Record) -> str:
         """The interval of which each limit is the limit of a one-sided test."""
-        return interval(row["equivalence_low"], row["equivalence_high"], signed)
+        return interval(row["equivalence_low"], row["equivalence_high"], signed_number)
 
     def is_within(row: Record) -> Cell:
         """Whether the difference lies within the margin: yes, no or not established."""
@@ -745,14 +747,14 @@ def _equivalence(study: Significance) -> Html:
 
     columns: dict[str, Column] = {
         "first − second": pair,
-        f"{level} interval": by_row(deciding_interval),
-        f"within ±{margin:g}": by_row(is_within),
+        f"{level} interval": column_by_row(deciding_interval),
+        f"within ±{margin:g}": column_by_row(is_within),
     }
-    if study.primary.metric.direction != 0:  # else neither system can be called worse
-        columns[f"not worse by {margin:g}"] = by_row(is_not_worse)
+    if study.primary_metric.metric.direction != 0:  # else neither system can be called worse
+        columns[f"not worse by {margin:g}"] = column_by_row(is_not_worse)
     note = texts.sentence("significance._equivalence_note", inside=level, alpha=alpha(study))
-    caption = f"Equivalence and non-inferiority in {study.primary.label}, margin {margin:g}"
-    is_primary = study.comparisons["metric"] == study.primary.label
+    caption = f"Equivalence and non-inferiority in {study.primary_metric.label}, margin {margin:g}"
+    is_primary = study.comparisons["metric"] == study.primary_metric.label
     return of_rows(caption, study.comparisons[is_primary], columns, note)
 
 
@@ -765,7 +767,7 @@ def _yes_no_or_open(*, is_shown: bool, is_refuted: bool) -> Cell:
     return lesson.text_cell("not established")
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 def needed(study: Significance) -> Html:
     """A table of how many units a paired t-test of the headline pair needs for 80% and for 90%
     power, a row for each true difference, such as the margin or the observed one. Empty if no pair
@@ -783,7 +785,9 @@ def needed(study: Significance) -> Html:
         f"{units} for 80%": count("n_80", show=_rounded_up),
         f"{units} for 90%": count("n_90", show=_rounded_up),
     }
-    caption = texts.sentence("significance.needed", study, alpha=beyond(study.family_level))
+    caption = texts.sentence(
+        "significance.needed", study, alpha=one_minus_level(study.family_level)
+    )
     note = texts.sentence("significance.needed_note")
     return of_rows(caption, units_by_difference, columns, note)
 
@@ -798,7 +802,7 @@ def teaching(study: Either) -> Html:
     their numbers are computed or simulated, those of the third on the input of the report.
     """
     duality_text = texts.sentence("significance._duality_text", sided=first_screen.sided(study))
-    on_duality = stack([duality(study), paragraph(duality_text)])
+    on_duality = stack([duality(study), muted_paragraph(duality_text)])
     lessons_by_summary = {
         "Is the coin fair? 8 heads in 10 flips are not enough evidence, 9 are": lesson.on_coin(),
         "What 95% confidence means: a hundred intervals, some of which miss": lesson.on_hundred(),
@@ -834,7 +838,7 @@ def results(study: Significance) -> report.Results:
             ranks = rank_tests._asdict()
         fields = {
             "looks": {"looks": study.p.looks, "level_of_each": study.test_level},
-            **as_json.records(
+            **as_json.frames_as_records(
                 effects=paired.effects(study),
                 other_tests=paired.other_tests(study),
                 tiers=rank_tiers(study),
@@ -846,14 +850,14 @@ def results(study: Significance) -> report.Results:
             "p_curve": study.p_curve().to_dict("list"),
             "differences": study.each_difference(),
         }
-    fields |= as_json.records(
+    fields |= as_json.frames_as_records(
         draws=significance.variation(study),
         claims=significance.claims(study),
         claim_means=significance.claim_means(study),
         logs=significance.logged(study),
     )
     if isinstance(study, JudgedOutputs):
-        fields["judge"] = as_json.records(**judges_page.frames(study))
+        fields["judge"] = as_json.frames_as_records(**judges_page.frames(study))
     fields["answer"] = first_screen.answer(study, _claims_of_page(study))
     return published(study, fields)
 
@@ -893,7 +897,7 @@ def _with_noun(study: Significance, claim: str) -> str:
     return claim.replace("questions", plural(significance.question_noun(study), 2))
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 def draws(study: Significance) -> Html:
     """A table for inputs with several draws (repeated trials) of a unit, a row for each system and
     the headline's difference: the standard deviations between units and between the draws of a
@@ -923,7 +927,7 @@ def draws(study: Significance) -> Html:
     return of_rows(caption, variation, columns, note)
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 def claims(study: Significance) -> Html:
     """A table with a row for each claim that the input allows: that results hold for these
     questions, such questions, such clusters or such tasks. A claim says what another sample would
@@ -943,20 +947,20 @@ def claims(study: Significance) -> Html:
         """How many of all pairs of systems differ (`apart`) by a z-test, of how many."""
         return Cell(f"{row['apart']:,} of {row['pairs']:,}")
 
-    columns: dict[str, Column] = {"claim": by_row(claim)} | _columns_of_claimed_mean(study)
+    columns: dict[str, Column] = {"claim": column_by_row(claim)} | _columns_of_claimed_mean(study)
     note = texts.sentence(
         "significance.claims_note", every=_meanings_of_claims(study), macro=_macro_note(study)
     )
     subject = study.leader
     if len(study.headline):
-        subject = f"{study.leader}, and {' − '.join(study.opponents)}"
+        subject = f"{study.leader}, and {' − '.join(study.headline_systems)}"
         columns |= {
-            "difference": prefixed_limits("difference"),
+            "difference": prefixed_interval_column("difference"),
             "standard error": value("difference_error"),
             "p": p_column("p"),
         }
     if len(study.pairs) > 1:
-        columns["pairs that differ"] = by_row(pairs_that_differ)
+        columns["pairs that differ"] = column_by_row(pairs_that_differ)
         columns["unpaired"] = count("unpaired")
         questions = plural(significance.question_noun(study), 2)
         note += texts.sentence("significance.pairs_note", questions=questions, alpha=alpha(study))
@@ -974,7 +978,7 @@ def _columns_of_claimed_mean(study: Significance) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     if study.data.tasks is not None:
         columns["mean"] = words("mean")
-    columns["value"] = prefixed_limits("value")
+    columns["value"] = prefixed_interval_column("value")
     columns["its standard error"] = value("value_error")
     return columns
 
@@ -1002,7 +1006,7 @@ def _claim_means(study: Significance) -> Html:
         """A claim in words, such as "such questions"."""
         return Cell(_with_noun(study, row["claim"]))
 
-    columns: dict[str, Column] = {"system": words("system"), "claim": by_row(claim)}
+    columns: dict[str, Column] = {"system": words("system"), "claim": column_by_row(claim)}
     columns |= _columns_of_claimed_mean(study)
     caption = texts.sentence("significance.claim_means", study)
     return of_rows(caption, significance.claim_means(study), columns)
@@ -1023,13 +1027,13 @@ def _macro_note(study: Significance) -> str:
     elif n_tasks_of_one_question:
         note_on_one_question = texts.sentence(
             "significance.single_tasks",
-            tasks=counted(n_tasks_of_one_question, "task"),
+            tasks=count_with_noun(n_tasks_of_one_question, "task"),
             question=question,
         )
     return texts.sentence("significance.macro_note", single=note_on_one_question)
 
 
-@also(Shares, pieces.nothing)
+@also(Shares, pieces.empty_piece)
 def logged(study: Significance) -> Html:
     """A table of the means and standard errors that evaluation logs state but that do not follow
     from their rows, beside those computed from the rows, and why they differ. Empty if all agree.
@@ -1087,7 +1091,7 @@ def judge(study: Either) -> Html:
     """The judge: what its labels correct, its bias and its agreement with the oracle; empty for
     values that no judge gave.
     """
-    return pieces.nothing(study)
+    return pieces.empty_piece(study)
 
 
 SUMMARY = (verdict, page.comparisons, estimates)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from evalkit.drawing import tables
-from evalkit.drawing.cells import Cell, p_cell, slice_cell, with_interval
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.cells import Cell, interval_cell, p_cell, slice_cell
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html
-from evalkit.numbers import decimals, number, percent, signed
+from evalkit.numbers import decimals, number, percent, signed_number
 from evalkit.pages import texts
 from evalkit.studies import winners
 from evalkit.studies.groups import CANNOT_TELL
@@ -27,7 +27,7 @@ def against_rest(study: Study) -> Iterator[Html]:
     """
     reason_by_column = winners.left_out_columns(study)
     for reason in reason_by_column.values():
-        yield paragraph(texts.sentence("slices.not_compared", reason=reason))
+        yield muted_paragraph(texts.sentence("slices.not_compared", reason=reason))
     if len(reason_by_column) == study.by_segment["segment"].nunique():  # no column is left
         return
     comparisons = study.slices_against_rest  # a row for each system, column and slice
@@ -35,13 +35,13 @@ def against_rest(study: Study) -> Iterator[Html]:
         return
     systems = [study.leader]
     if len(study.headline):
-        systems.append(" − ".join(study.opponents))  # the name of the pair's difference
+        systems.append(" − ".join(study.headline_systems))  # the name of the pair's difference
     for system in systems:
         yield _table(study, system, comparisons[comparisons["system"] == system])
     picked = study.picked_slices
     sentences = list(_picked(picked[picked["system"].isin(systems)]))
     sentences.append(texts.sentence("slices.rest_note", level=percent(study.settings.level)))
-    yield paragraph(" ".join(sentences))
+    yield muted_paragraph(" ".join(sentences))
 
 
 def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
@@ -50,7 +50,9 @@ def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
 
     frame: of `study.slices_against_rest`, of one system or of the difference of a pair.
     """
-    caption = f"{study.primary.label} of {system}: each slice beside the others of its column"
+    caption = (
+        f"{study.primary_metric.label} of {system}: each slice beside the others of its column"
+    )
     places = decimals(frame["difference"], frame["low"], frame["high"])
     rows = []
     for row in frame.to_dict("records"):
@@ -62,7 +64,7 @@ def _table(study: Study, system: str, frame: pd.DataFrame) -> Html:
                 Cell(f"{row['n']:,}", numbers=(row["n"],)),
                 Cell(number(row["value"], places), numbers=(row["value"],)),
                 Cell(number(row["rest"], places), numbers=(row["rest"],)),
-                with_interval(row["difference"], row["low"], row["high"], signed, places),
+                interval_cell(row["difference"], row["low"], row["high"], signed_number, places),
                 p_cell(row["adjusted"]),
                 Cell(verdict),
             ]
@@ -80,7 +82,7 @@ def _picked(frame: pd.DataFrame) -> Iterator[str]:
         places = decimals(rows["value"], rows["low"], rows["high"])
         slices_in_words = {}  # of the "highest" and of the "lowest" slice
         for row in rows.to_dict("records"):
-            corrected = with_interval(row["corrected"], row["low"], row["high"], places=places)
+            corrected = interval_cell(row["corrected"], row["low"], row["high"], places=places)
             slices_in_words[row["place"]] = texts.sentence(
                 "slices.picked",
                 slice=row["slice"],

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pandas as pd
 
 from evalkit.drawing import figures, plots, tables
-from evalkit.drawing.cells import Cell, p_cell, with_interval
+from evalkit.drawing.cells import Cell, interval_cell, p_cell
 from evalkit.drawing.figures import Figure
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.numbers import (
-    counted,
+    count_with_noun,
     decimals,
     enumerated,
     listed,
@@ -20,7 +20,7 @@ from evalkit.numbers import (
     percent,
     plural,
     share,
-    signed,
+    signed_number,
 )
 from evalkit.pages import page, pieces, texts
 from evalkit.studies.study import Study
@@ -59,12 +59,12 @@ def weak_slice_plot(study: Study) -> Figure:
         f"{metric} of {systems}: slice − other rows, {level} intervals, on rows that were not "
         f"searched"
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.intervals,
         effects,
         caption=caption,
         says=page.differences_in_words(effects),
-        height=figures.tall(len(effects), each=ROW_HEIGHT),
+        height=figures.figure_height(len(effects), each=ROW_HEIGHT),
         label=f"difference in {metric}, slice − rest",
         zero=True,
     )
@@ -79,12 +79,12 @@ def weak_slices(study: Study) -> Html:
     frame = study.weak_slices()  # a row for each slice and system, or pair
     searched = f"{_search_in_words(study)} {_power_in_words(study)}".strip()
     if not len(frame):
-        return paragraph(f"No weak slice was found. {searched}")
+        return muted_paragraph(f"No weak slice was found. {searched}")
     metric = frame["metric"].iloc[0]
     level = percent(study.settings.level)
     # slices were searched on this share of the rows; the others give the effects and intervals
     note = texts.sentence("slices.note", level=level, found=percent(FINDING_SHARE))
-    parts = [paragraph(searched)]
+    parts = [muted_paragraph(searched)]
     for system, slices in frame.groupby("system", sort=False):
         caption = f"{metric} of {system}: slices that differ from the other rows"
         if len(slices) > MAX_ROWS:
@@ -107,7 +107,7 @@ def _search_in_words(study: Study) -> str:
     systems = enumerated(dict.fromkeys(power["system"]))
     metric = power["metric"].iloc[0]
     return (
-        f"{counted(tests, 'slice')} of one or two conditions on {columns} were tested on "
+        f"{count_with_noun(tests, 'slice')} of one or two conditions on {columns} were tested on "
         f"{percent(FINDING_SHARE)} of the {units}, for {metric} of {systems}; p is adjusted for "
         f"all of them."
     )
@@ -148,13 +148,15 @@ def _rows(slices: pd.DataFrame) -> Iterator[list[Cell]]:
     for row in slices.to_dict("records"):
         lines_below: tuple[str, ...] = ()
         if row["merged"]:
-            lines_below = (f"stands for {counted(row['merged'], 'more slice')}",)
+            lines_below = (f"stands for {count_with_noun(row['merged'], 'more slice')}",)
         yield [
             Cell(row["slice"], below=lines_below),
             Cell(share(row["share"]), numbers=(row["share"],)),
             Cell(f"{row['n']:,}", numbers=(row["n"],)),
             Cell(number(row["value"], places), numbers=(row["value"],)),
             Cell(number(row["rest"], places), numbers=(row["rest"],)),
-            with_interval(row["difference"], row["low"], row["high"], signed, difference_places),
+            interval_cell(
+                row["difference"], row["low"], row["high"], signed_number, difference_places
+            ),
             p_cell(row["adjusted"]),
         ]

@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from evalkit.numbers import filled
+from evalkit.numbers import fill_sentence
 
 DEFINITIONS = tomllib.loads(
     Path(__file__).with_name("definitions.toml").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ def sentence(place: str, study: object = None, /, **facts: object) -> str:
 
     place: of the text, such as "page.tiers_note". study: what `{study.…}` in it stands for.
     """
-    return filled(CAPTIONS[place], facts | {"study": study})
+    return fill_sentence(CAPTIONS[place], facts | {"study": study})
 
 
 def meanings(section: str, **facts: object) -> list[tuple[str, str]]:
@@ -27,5 +27,5 @@ def meanings(section: str, **facts: object) -> list[tuple[str, str]]:
     pairs = []
     for word, meaning in DEFINITIONS[section].items():
         one_line = " ".join(meaning.split())
-        pairs.append((filled(word, facts), filled(one_line, facts)))
+        pairs.append((fill_sentence(word, facts), fill_sentence(one_line, facts)))
     return pairs

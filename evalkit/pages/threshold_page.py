@@ -9,13 +9,13 @@ import pandas as pd
 
 from evalkit.arrays import Floats
 from evalkit.drawing import curve_plots, figures, tables
-from evalkit.drawing.cells import Cell, Head, escape, number_cell, with_interval
+from evalkit.drawing.cells import Cell, Head, escape, interval_cell, number_cell
 from evalkit.drawing.columns import Column, text, value
-from evalkit.drawing.curve_plots import FROM_ABOVE, Panel
+from evalkit.drawing.curve_plots import STEPS_FROM_RIGHT, Panel
 from evalkit.drawing.pieces import Html, folded, stack
 from evalkit.drawing.plots import IntervalRow
 from evalkit.drawing.tables import of_rows
-from evalkit.numbers import SLIDER, counted, decimals, listed, number
+from evalkit.numbers import SLIDER, count_with_noun, decimals, listed, number
 from evalkit.pages import page, pieces, texts
 from evalkit.studies import binary_diagnostics, decision_curves
 from evalkit.studies.binary import LEAST_COST, BinaryStudy
@@ -72,9 +72,9 @@ def threshold_plot(study: BinaryStudy) -> figures.Figure | Html:
         ylabel=f"metric of {study.leader}",
         title=f"{study.leader} by threshold",
         reference=line_at_threshold,
-        steps=FROM_ABOVE,
+        steps=STEPS_FROM_RIGHT,
     )
-    rows = counted(study.table(study.leader).total, "row")
+    rows = count_with_noun(study.table(study.leader).total, "row")
     caption = texts.sentence(
         "threshold.threshold_plot", leader=study.leader, rows=rows, used=number(threshold)
     )
@@ -102,7 +102,7 @@ def cost_plot(study: BinaryStudy) -> figures.Figure | Html:
         "threshold.cost_plot",
         costs=study.costs,
         lowest=listed(lowest_costs, page.CURVES, "; "),
-        few=page.omission(study),
+        few=page.omission_sentence(study),
     )
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1)
 
@@ -166,7 +166,7 @@ def decision_curve(study: BinaryStudy) -> figures.Figure | Html:
         low=note_on_gaps,
         rows=len(study.account),
         chance=number(threshold_of_costs, 2),
-        few=page.omission(study),
+        few=page.omission_sentence(study),
     )
     panel = Panel(curves, THRESHOLD, "net benefit per row", reference=LINE_AT_0)
     return figures.row(curve_plots.panels, [panel], caption=caption, panels=1, height=3.3)
@@ -290,7 +290,7 @@ def _controls(study: BinaryStudy, slider: SliderCounts, in_use: Sequence["Counts
 
 def _estimate_cell(estimate: IntervalRow, places: int) -> Cell:
     """The cell of an estimate with its interval."""
-    return with_interval(estimate.value, estimate.low, estimate.high, places=places)
+    return interval_cell(estimate.value, estimate.low, estimate.high, places=places)
 
 
 def _count_cell(weight: float) -> Cell:

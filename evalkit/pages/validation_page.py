@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from evalkit.arrays import Record
 from evalkit.drawing import curve_plots, figures, paragraphs, plots, shown, strips, tables
-from evalkit.drawing.cells import Cell, Head, as_cell, join, number_cell, with_interval
+from evalkit.drawing.cells import Cell, Head, as_cell, interval_cell, join, number_cell
 from evalkit.drawing.columns import (
     Column,
     Rows,
-    by_row,
+    column_by_row,
     count,
     limits,
     p_column,
@@ -19,26 +19,26 @@ from evalkit.drawing.columns import (
     value,
     words,
 )
-from evalkit.drawing.paragraphs import paragraph
+from evalkit.drawing.paragraphs import muted_paragraph
 from evalkit.drawing.pieces import Html, stack
 from evalkit.drawing.tables import of_rows
 from evalkit.findings import kinds
 from evalkit.findings.kinds import SEVERE, WARNING, Finding
 from evalkit.numbers import (
     Show,
-    counted,
+    count_with_noun,
     estimate,
     listed,
     number,
     p_value,
     percent,
     plural,
-    signed,
+    signed_number,
 )
 from evalkit.pages import as_json, first_screen, page, pieces, texts
 from evalkit.pages.shared_findings import (
-    class_named,
-    columns_read,
+    class_in_words,
+    columns_in_words,
     decisions_as_scores,
     idle_thresholds,
     leader_picked,
@@ -52,17 +52,17 @@ from evalkit.report import Results
 from evalkit.studies import split_claims
 from evalkit.studies.diagnostics import OPPOSITE_VERDICT, ends
 from evalkit.studies.out_of_fold import (
-    FEW_POOLED,
-    INSIDE,
-    LEARNER,
+    FEW_POOLED_ROWS,
+    LEARNER_CLAIM,
     MODELS,
     ONE_OUT,
-    OUTSIDE,
+    SELECTED_IN_FOLDS,
+    SELECTED_ON_ALL_ROWS,
     Validation,
 )
 from evalkit.studies.resplits import OUT_OF_BAG, Resplits, Unfitted
 
-pieces.offered(__name__)
+pieces.offer_pieces(__name__)
 
 
 CellOfRow = Callable[[Record], Cell]  # makes a cell of a table from a row of a frame
@@ -72,7 +72,7 @@ LEAKS = "table-leakage"  # where the findings of the audit stand
 
 def title(study: Validation) -> Html:
     """The title and what was asked."""
-    question = f"Can the evaluation of {study.subject} be trusted, on {_extent(study)}?"
+    question = f"Can the evaluation of {study.evaluated_system} be trusted, on {_extent(study)}?"
     return first_screen.heading("Validation report", question, study)
 
 
@@ -85,17 +85,19 @@ def _extent(study: Validation) -> str:
     folds = len(study.tests)  # of all repeats together
     repeats = study.examples.repeats
     if study.holdout:
-        return f"{counted(study.rows.size, 'test row')} of one holdout"
+        return f"{count_with_noun(study.rows.size, 'test row')} of one holdout"
     if repeats > 1:
         if folds == repeats:  # one test set in each repeat
-            return f"{counted(study.distinct, 'test id')} of {repeats} holdouts"
+            return f"{count_with_noun(study.distinct, 'test id')} of {repeats} holdouts"
         split = f"{folds} folds in {repeats} repeats"  # of unlike numbers of folds
         if study.folds_per_repeat is not None:
             split = f"{repeats} repeats of {study.folds_per_repeat} folds"
         return f"{study.distinct:,} ids, {split}"
     if study.examples.has_resampled_folds:
-        return f"{counted(study.distinct, 'id')} in {counted(folds, 'fold')} drawn anew"
-    return f"{counted(len(study.examples), 'row')} in {counted(folds, 'fold')}"
+        ids = count_with_noun(study.distinct, "id")
+        return f"{ids} in {count_with_noun(folds, 'fold')} drawn anew"
+    rows = count_with_noun(len(study.examples), "row")
+    return f"{rows} in {count_with_noun(folds, 'fold')}"
 
 
 def verdict(study: Validation) -> Html:
@@ -108,7 +110,7 @@ def verdict(study: Validation) -> Html:
     lines += _against_baseline(study)
     lines += _claims(study)
     lines.append(Cell(f"Split: {study.folds.rule}."))
-    for finding in unchecked(study):
+    for finding in unrun_checks(study):
         lines.append(join(f"{finding.message} ", Cell("", markup=shown.code(finding))))
     if _deciding_findings(study):
         first_line = _with_evidence(study, _problem(study))
@@ -126,7 +128,7 @@ def verdict(study: Validation) -> Html:
 
 def _with_evidence(study: Validation, text: str) -> Cell:
     """The text with a link to the findings of the audit, if there are any."""
-    if not study.audited:
+    if not study.audit_findings:
         return join(text)
     return join(text, " (", first_screen.linked("evidence", LEAKS), ")")
 
@@ -138,11 +140,11 @@ def _answer(study: Validation) -> str:
     run = len(study.checks_run)
     all_checks = len(study.checks)
     checks = f"the {run} checks that could be run, of {all_checks}"
-    problems = len([finding for finding in study.audited if finding.matters])
+    problems = len([finding for finding in study.audit_findings if finding.matters])
     if problems:
         when = "" if study.word == "fail" else " before the warnings are explained"
         verb = "was" if problems == 1 else "were"
-        problems_found = f"{counted(problems, 'problem')} {verb} found in {checks}"
+        problems_found = f"{count_with_noun(problems, 'problem')} {verb} found in {checks}"
         return f"Do not rely on this evaluation{when}: {problems_found}."
     if study.word == "pass":
         return f"No problem was found in {checks}; the most important checks are among them."
@@ -156,8 +158,8 @@ def _strip(study: Validation) -> Html:
     """A chart with a row for each system: its primary metric with the interval on which its verdict
     rests, and its verdict against the subject.
     """
-    places = page.places(study, study.primary.label)
-    subject = study.subject
+    places = page.places(study, study.primary_metric.label)
+    subject = study.evaluated_system
     # `paired` compares the subject with each other system ("worse": the subject is worse); the
     # chart says of the other system how it compares with the subject, which is the reverse
     verdicts = {}
@@ -167,7 +169,7 @@ def _strip(study: Validation) -> Html:
     for name in study.order:
         deciding = study.answer  # of the subject, whose interval may come from fits on other splits
         if name != subject:
-            deciding = vars(study.deciding_estimate(study.primary, name))
+            deciding = vars(study.deciding_estimate(study.primary_metric, name))
         value = deciding["value"]
         low = deciding["low"]
         high = deciding["high"]
@@ -176,15 +178,15 @@ def _strip(study: Validation) -> Html:
         result = strips.Result(
             name=Cell(name),
             points=[(name, (value, low, high))],
-            cells=[with_interval(value, low, high, places=places), verdict_cell],
+            cells=[interval_cell(value, low, high, places=places), verdict_cell],
             tone=word,
         )
         rows.append(result)
     level = percent(study.settings.level)
-    caption = f"{study.primary.label} with its {level} interval; {_interval_methods(study)}"
+    caption = f"{study.primary_metric.label} with its {level} interval; {_interval_methods(study)}"
     heads: list[Head] = [
         "system",
-        page.metric_head(study.primary),
+        page.metric_head(study.primary_metric),
         f"against {subject}",
     ]
     return strips.strip(caption, heads, rows)
@@ -194,9 +196,9 @@ def _interval_methods(study: Validation) -> str:
     """How the intervals on which the verdicts rest were calculated, in words: each method with its
     systems, the subject's method first.
     """
-    others = [name for name in study.order if name != study.subject]
+    others = [name for name in study.order if name != study.evaluated_system]
     systems_by_method: dict[str, list[str]] = {}
-    for name in [study.subject, *others]:
+    for name in [study.evaluated_system, *others]:
         method = study.interval_method(name)
         systems_by_method.setdefault(method, []).append(name)
     return "; ".join(f"{listed(names)}: {method}" for method, names in systems_by_method.items())
@@ -207,7 +209,7 @@ def _deciding_findings(study: Validation) -> list[Finding]:
     warnings; empty if there are none.
     """
     severity = SEVERE if study.word == "fail" else WARNING
-    return [finding for finding in study.audited if finding.severity == severity]
+    return [finding for finding in study.audit_findings if finding.severity == severity]
 
 
 def _problem(study: Validation) -> str:
@@ -247,17 +249,17 @@ def _subject_estimate(study: Validation) -> Cell:
     answer = study.answer  # that interval, as a row: value, low, high, n, unit, what, method
     value = estimate(answer["value"], answer["low"], answer["high"])
     units = f"{answer['n']:,} {plural(answer['unit'], answer['n'])}"
-    subject = f" of {study.subject}"
+    subject = f" of {study.evaluated_system}"
     # of several systems whose predictions were read, the subject is the one with the best value;
     # being chosen on these rows makes its value look better than it is
-    if not study.fitted and len(study.systems) > 2:
+    if not study.fits_estimators and len(study.systems) > 2:
         selected_from = study.systems[1:]  # without the baseline
         subject = f"{subject} (the best of {len(selected_from)}, selected on these rows)"
     how = f"{subject}: {value}, {units}, {answer['what']} ({answer['method']}); "
     unsound = "Not to be relied on: " if study.word == "fail" else ""
     return join(
         unsound,
-        page.metric_link(study.primary),
+        page.metric_link(study.primary_metric),
         how,
         first_screen.linked("evidence", INTERVALS),
         ".",
@@ -266,8 +268,8 @@ def _subject_estimate(study: Validation) -> Cell:
 
 def _claims(study: Validation) -> list[Cell]:
     """What may be claimed, a sentence in each cell: of the fitted models (MODELS), and of models of
-    the same kind fitted to other rows (LEARNER), which is the wider claim. Last stands the value of
-    the best of several systems without the gain of being chosen as the best.
+    the same kind fitted to other rows (LEARNER_CLAIM), which is the wider claim. Last stands the
+    value of the best of several systems without the gain of being chosen as the best.
     """
     lines = []
     if study.holdout:  # its one model says nothing about models fitted to other rows
@@ -288,22 +290,22 @@ def _two_claims(study: Validation) -> list[str]:
     # the rows of a claim repeat its value for each system that the subject is compared with
     claims = split_claims.claims(study).drop_duplicates("claim").to_dict("records")
     values = {row["claim"]: estimate(row["value"], row["low"], row["high"]) for row in claims}
-    if LEARNER not in values:
+    if LEARNER_CLAIM not in values:
         return []
     why = texts.sentence("validation.many_decide")
-    if study.few_pooled:
-        why = texts.sentence("validation.few_decide", few_pooled=FEW_POOLED)
+    if study.pools_few_rows:
+        why = texts.sentence("validation.few_decide", few_pooled=FEW_POOLED_ROWS)
     sentence = texts.sentence(
         "validation.claims",
-        metric=study.primary.label,
+        metric=study.primary_metric.label,
         models=values[MODELS],
-        learner=values[LEARNER],
+        learner=values[LEARNER_CLAIM],
         why=why,
     )
     systems = []
     for name, verdicts in split_claims.differing_verdicts(study).items():
         as_models = f"{verdicts[MODELS]} as these models"
-        systems.append(f"{name} ({as_models}, {verdicts[LEARNER]} as learners)")
+        systems.append(f"{name} ({as_models}, {verdicts[LEARNER_CLAIM]} as learners)")
     if not systems:
         return [sentence]
     return [sentence, texts.sentence("validation.claims_differ", pairs=listed(systems))]
@@ -321,11 +323,11 @@ def _winner(study: Validation, row: Record) -> str:
     if row["value"] == row["apparent"]:  # the gain is 0
         return texts.sentence("validation.no_gain", **choice)
     value = estimate(row["value"], row["low"], row["high"])
-    selection = number(abs(row["selection"]), page.places(study, study.primary.label))
+    selection = number(abs(row["selection"]), page.places(study, study.primary_metric.label))
     return texts.sentence(
         "validation.winner",
         **choice,
-        metric=study.primary.label,
+        metric=study.primary_metric.label,
         selection=selection,
         value=value,
     )
@@ -340,11 +342,11 @@ def _training_gap(study: Validation) -> list[Cell]:
         return []
     training_sizes, _ = study.folds.sizes
     train = training_sizes[0]  # a holdout is a single fold
+    test = study.rows.size
     what = (
-        f"{study.primary.label} on {train:,} training rows minus that on {study.rows.size:,} test "
-        f"rows"
+        f"{study.primary_metric.label} on {train:,} training rows minus that on {test:,} test rows"
     )
-    difference = estimate(gap.value, gap.low, gap.high, signed)
+    difference = estimate(gap.value, gap.low, gap.high, signed_number)
     return [Cell(f"Training gap ({what}): {difference} ({gap.method}).")]
 
 
@@ -356,13 +358,14 @@ def _against_baseline(study: Validation) -> list[Cell]:
     if not pairs:
         return []
     row = pairs[0]  # the subject minus the baseline
-    if study.few_pooled:  # with so few rows the folds decide
-        difference = estimate(row["by_fold"], row["low"], row["high"], signed)
+    if study.pools_few_rows:  # with so few rows the folds decide
+        difference = estimate(row["by_fold"], row["low"], row["high"], signed_number)
     else:
-        difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed)
-    baseline_value = study.deciding_estimate(study.primary, study.baseline).value
+        difference = estimate(row["pooled"], row["pooled_low"], row["pooled_high"], signed_number)
+    baseline_value = study.deciding_estimate(study.primary_metric, study.baseline).value
     verdict_cell = Cell(row["verdict"], tag="strong")
-    preposition = first_screen.BETWEEN[row["verdict"]]  # better "than", equivalent "to"
+    # better "than", equivalent "to"
+    preposition = first_screen.VERDICT_PREPOSITIONS[row["verdict"]]
     comparison = (
         f" {preposition} {study.baseline}, which uses no features and reaches "
         f"{number(baseline_value)}: {difference}, adjusted p {p_value(row['adjusted'])} "
@@ -378,9 +381,9 @@ def findings(study: Validation) -> Html:
 
 def leakage(study: Validation) -> Html:
     """Everything that the audit found, severe findings first, with example rows."""
-    if not study.audited:
-        return paragraph("No problem was found by the checks that could be run.")
-    rows = [_audit_cells(study, finding) for finding in study.audited]
+    if not study.audit_findings:
+        return muted_paragraph("No problem was found by the checks that could be run.")
+    rows = [_audit_cells(study, finding) for finding in study.audit_findings]
     note = (
         "severe: the estimate is wrong; warning: it may be wrong; note: for information. At most 3 "
         "examples each."
@@ -443,11 +446,11 @@ def results(study: Validation) -> Results:
             "tested": study.rows.size,
             "repeats": study.examples.repeats,
             "distinct": study.distinct,
-            "decided_by_fold": study.few_pooled,
+            "decided_by_fold": study.pools_few_rows,
         },
         "training_gap": None,
-        "subject": study.subject,
-        **as_json.records(
+        "subject": study.evaluated_system,
+        **as_json.frames_as_records(
             selection=study.selection,
             intervals=study.intervals,
             folds=study.by_fold,
@@ -468,7 +471,7 @@ def results(study: Validation) -> Results:
 def _resplits_as_json(resplits: Resplits) -> dict[str, object]:
     """What other ways of splitting gave, unrounded."""
     bootstrap = vars(resplits.bootstrap) if resplits.bootstrap else None
-    frames = as_json.records(
+    frames = as_json.frames_as_records(
         ways=resplits.summary, estimates=resplits.points, learning_curve=resplits.curve
     )
     return frames | {"bootstrap": bootstrap, "warned": resplits.warned}
@@ -476,21 +479,22 @@ def _resplits_as_json(resplits: Resplits) -> dict[str, object]:
 
 def every_finding(study: Validation) -> Iterator[Finding]:
     """Every finding of a validation report: those of the audit first."""
-    yield from study.audited
-    yield from unchecked(study)
+    yield from study.audit_findings
+    yield from unrun_checks(study)
     yield from findings_of_data(study)
 
 
 def findings_of_data(study: Validation) -> Iterator[Finding]:
     """What to know of the data and of the fits, beside what the audit found."""
     yield from _rows(study)
-    yield from _threshold(study)
+    yield from _threshold_findings(study)
     yield from _features(study)
     yield from _folds(study)
     yield from _fits(study)
     yield from rows_without_value(study.rows_without_value, study.rows.size)
     yield from leader_picked(study, [name for name in study.systems if name != study.baseline])
-    if not study.few_pooled:  # otherwise the folds decide, not a mean over rows that may be skewed
+    # of few rows the folds decide, not a mean over rows that may be skewed
+    if not study.pools_few_rows:
         yield from skewed_differences(study)
 
 
@@ -505,7 +509,7 @@ def _rows(study: Validation) -> Iterator[Finding]:
         examples.read,
         "rows",
         used=rows_used(examples.read, n, n_systems),
-        columns=columns_read(examples.columns),
+        columns=columns_in_words(examples.columns),
     )
     for exclusion in examples.exclusions:  # rows, columns or folds that were read but not used
         names: Iterable[str] = exclusion.names
@@ -523,11 +527,13 @@ def _rows(study: Validation) -> Iterator[Finding]:
         sizes.append(f"{name}: {size:,}")
     class_note = ""
     if len(examples.classes) == 2:
-        class_note = f" Class 1 is {class_named(examples.classes[1], examples.columns['label'])}."
+        class_note = (
+            f" Class 1 is {class_in_words(examples.classes[1], examples.columns['label'])}."
+        )
     yield kinds.CLASS_SHARES.note(n, "read", shares=listed(sizes), two=class_note)
 
 
-def _threshold(study: Validation) -> Iterator[Finding]:
+def _threshold_findings(study: Validation) -> Iterator[Finding]:
     """What may be wrong with the threshold: it is rounded to the precision of scores that are
     stored with less than that of doubles; it decides all rows of a system alike; the scores of a
     system are decisions, 0 and 1 only; scores lie outside 0..1, while the user set no threshold,
@@ -548,7 +554,7 @@ def _threshold(study: Validation) -> Iterator[Finding]:
     for name, (lowest, highest) in score_ends.items():
         if lowest < 0 or highest > 1:
             outside_0_1.append(f"{name} {number(lowest)} to {number(highest)}")
-    if outside_0_1 and "threshold" not in study.p.given:
+    if outside_0_1 and "threshold" not in study.p.given_values:
         yield kinds.USUAL_THRESHOLD.warning(
             len(outside_0_1), threshold=study.threshold, scores=listed(outside_0_1)
         )
@@ -578,9 +584,9 @@ def _folds(study: Validation) -> Iterator[Finding]:
     if study.examples.has_repeated_ids:
         yield _repeated_folds(study)
     if study.untested:
-        yield kinds.UNTESTED_ROWS.note(study.untested, rows=counted(study.untested, "row"))
+        yield kinds.UNTESTED_ROWS.note(study.untested, rows=count_with_noun(study.untested, "row"))
     if study.pooled_of_folds:
-        rows = counted(study.distinct, study.row_name)
+        rows = count_with_noun(study.distinct, study.row_name)
         # the errors of tests were simulated for metrics of classes alone
         form = "classes" if study.examples.classes else "forecasts"
         yield kinds.FEW_POOLED.note(study.distinct, form, rows=rows, folds=len(study.tests))
@@ -615,7 +621,7 @@ def _repeated_folds(study: Validation) -> Finding:
     )
 
 
-def unchecked(study: Validation) -> Iterator[Finding]:
+def unrun_checks(study: Validation) -> Iterator[Finding]:
     """A note of the checks that could not be run, if there are any. It is no warning, because the
     verdict takes the important ones into account by itself.
     """
@@ -660,8 +666,8 @@ def intervals(study: Validation) -> Html:
     """The subject's primary metric with an interval by each method; crossed out where the interval
     is naive, which means too narrow for its level.
     """
-    label = study.primary.label
-    note = texts.sentence("validation.intervals_note", few_pooled=FEW_POOLED)
+    label = study.primary_metric.label
+    note = texts.sentence("validation.intervals_note", few_pooled=FEW_POOLED_ROWS)
     columns: dict[str, Column] = {
         "estimate": text("what"),
         "claim": text("claim"),
@@ -678,7 +684,7 @@ def intervals(study: Validation) -> Html:
     crossed_out = {
         head: _crossed_out(column, is_naive, "muted") for head, column in columns.items()
     }
-    caption = f"{label} of {study.subject} with {study.settings.level:.0%} interval"
+    caption = f"{label} of {study.evaluated_system} with {study.settings.level:.0%} interval"
     return of_rows(caption, study.intervals, crossed_out, note, INTERVALS)
 
 
@@ -693,7 +699,7 @@ def _is_valid(study: Validation, row: Record) -> bool:
     return bool(row["honest"]) or of_models
 
 
-@by_row
+@column_by_row
 def _number_of_units(row: Record) -> str:
     """How many units an estimate is of."""
     return f"{row['n']:,}\u00a0{plural(row['unit'], row['n'])}"
@@ -728,8 +734,8 @@ def by_fold(study: Validation) -> Html:
     pooled rows and the means of the folds. Columns: the sizes of the fold and its mean label; every
     metric; where models were fitted, also the primary metric on the training rows.
     """
-    folds = study.by_fold[study.by_fold["system"] == study.subject]
-    primary = study.primary.label
+    folds = study.by_fold[study.by_fold["system"] == study.evaluated_system]
+    primary = study.primary_metric.label
     mean_label = "share of class 1" if len(study.examples.classes) == 2 else "mean label"
     places = {chosen.label: page.places(study, chosen.label) for chosen in study.settings.metrics}
     # by the head of a column, the function that makes its cell from the row of a fold
@@ -745,7 +751,7 @@ def by_fold(study: Validation) -> Html:
     if study.gap is not None:  # models were fitted
         folds = folds.assign(gap=study.gap)
         value_columns[f"{primary} in training"] = _cell_of_number("on_train", places[primary])
-        value_columns["better by"] = _cell_of_number("gap", places[primary], signed)
+        value_columns["better by"] = _cell_of_number("gap", places[primary], signed_number)
     columns = size_columns | value_columns
     heads = list(columns)
     rows = []
@@ -753,7 +759,7 @@ def by_fold(study: Validation) -> Html:
         rows.append([cell_of_row(fold) for cell_of_row in columns.values()])
     if study.holdout:
         note = "One holdout: there are no folds to pool."
-        return tables.table(f"{study.subject}, the one test set", heads, rows, note)
+        return tables.table(f"{study.evaluated_system}, the one test set", heads, rows, note)
     pooled = _pooled_cells(study, places)
     means = {"fold": Cell("mean of folds")}
     for head, cell_of_row in value_columns.items():
@@ -762,7 +768,7 @@ def by_fold(study: Validation) -> Html:
         rows.append([cells_by_head.get(head, Cell("")) for head in heads])
     differing = [metric for metric in places if pooled[metric].text != means[metric].text]
     note = f"{_heterogeneity(study)}{_pooled_differs_from_mean(study, differing)}"
-    return tables.table(f"{study.subject}, fold by fold", heads, rows, note)
+    return tables.table(f"{study.evaluated_system}, fold by fold", heads, rows, note)
 
 
 def _pooled_cells(study: Validation, places: Mapping[str, int]) -> dict[str, Cell]:
@@ -774,7 +780,7 @@ def _pooled_cells(study: Validation, places: Mapping[str, int]) -> dict[str, Cel
         "test": number_cell(study.rows.size, 0),
     }
     for chosen in study.settings.metrics:
-        value = study.estimate(chosen, study.subject).value
+        value = study.estimate(chosen, study.evaluated_system).value
         cell = number_cell(value, places[chosen.label])
         cells[chosen.label] = replace(cell, tag="strong")
     return cells
@@ -801,7 +807,7 @@ def _heterogeneity(study: Validation) -> str:
         return "Too few folds to test whether they differ."
     differ = "differ significantly" if test["p"] < 0.05 else "do not differ significantly"
     result = f"Cochran's Q = {test['q']:.1f}, {test['freedom']} expected, p {p_value(test['p'])}"
-    return f"The folds {differ} in {study.primary.label}: {result}."
+    return f"The folds {differ} in {study.primary_metric.label}: {result}."
 
 
 def _pooled_differs_from_mean(study: Validation, differing: Collection[str]) -> str:
@@ -831,7 +837,7 @@ def paired(study: Validation) -> Html:
     verdict.
     """
     if not len(study.paired):
-        return paragraph(
+        return muted_paragraph(
             "The metric is undefined on every fold, so there are no paired differences."
         )
     adjusted = f", adjusted by Holm over {len(study.paired)}" if len(study.paired) > 1 else ""
@@ -851,24 +857,26 @@ def _paired_on_pooled_rows(study: Validation, adjusted: str, one_sided_note: str
     """
     columns: dict[str, Column] = {
         "first − second": pair,
-        "difference": limits("pooled", "pooled_low", "pooled_high", signed),
+        "difference": limits("pooled", "pooled_low", "pooled_high", signed_number),
     }
-    if study.few_pooled:
+    if study.pools_few_rows:
         note = (
-            f"Fewer than {FEW_POOLED:,} rows: the test by fold below decides. Here the folds' "
+            f"Fewer than {FEW_POOLED_ROWS:,} rows: the test by fold below decides. Here the folds' "
             f"models are taken as fixed."
         )
     else:
         columns |= {"p": p_column("p_pooled")} | VERDICT_COLUMNS
         note = f"p by {_paired_methods(study)}{adjusted}."
     # the caption has the number of units of the first pair
-    first_pair = (study.subject, study.paired["second"].iloc[0])
-    comparison = study.compare_pooled(study.primary, first_pair)
+    first_pair = (study.evaluated_system, study.paired["second"].iloc[0])
+    comparison = study.compare_pooled(study.primary_metric, first_pair)
     n = comparison.difference.n
     rows = "of the test set" if study.holdout else "pooled out of fold"
     sample = f"{n:,} {plural(comparison.unit, n)} {rows}"
     level = f"{study.settings.level:.0%} interval"
-    caption = f"{MODELS.capitalize()}: differences in {study.primary.label}, {level}, {sample}"
+    caption = (
+        f"{MODELS.capitalize()}: differences in {study.primary_metric.label}, {level}, {sample}"
+    )
     return of_rows(caption, study.paired, columns, f"{note}{one_sided_note}", PAIRED)
 
 
@@ -878,16 +886,16 @@ def _paired_by_fold(study: Validation, adjusted: str, one_sided_note: str) -> Ht
     """
     columns: dict[str, Column] = {
         "first − second": pair,
-        "mean difference": limits("by_fold", show=signed),
+        "mean difference": limits("by_fold", show=signed_number),
         "naive p": _crossed_out(p_column("p_naive"), _all_rows),
         "p": p_column("p"),
     }
-    if study.few_pooled:
+    if study.pools_few_rows:
         columns |= VERDICT_COLUMNS
     else:
         adjusted = ", not adjusted"
     level = f"{study.settings.level:.0%} interval"
-    caption = f"{LEARNER.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
+    caption = f"{LEARNER_CLAIM.capitalize()}: the same by fold, {level}, {len(study.tests)} folds"
     note = texts.sentence("validation.wrong_note", adjusted=adjusted)
     return of_rows(caption, study.paired, columns, f"{note}{one_sided_note}")
 
@@ -897,7 +905,7 @@ def _paired_methods(study: Validation) -> str:
     all, each way with the systems that it was tested against.
     """
     if study.paired["method"].nunique() == 1:
-        return page.methods(study.paired)
+        return page.test_methods_in_words(study.paired)
     systems = study.paired.groupby("method", sort=False)["second"].agg(listed)
     return "; by ".join(f"{method} against {names}" for method, names in systems.items())
 
@@ -905,10 +913,11 @@ def _paired_methods(study: Validation) -> str:
 def estimates(study: Validation) -> Html:
     """Every system, every metric, out-of-fold rows pooled."""
     rows = "Test rows of the holdout" if study.holdout else "Out-of-fold rows pooled"
-    caption = f"{rows}, {counted(study.rows.size, 'row')}, with {study.settings.level:.0%} interval"
+    n_rows = count_with_noun(study.rows.size, "row")
+    caption = f"{rows}, {n_rows}, with {study.settings.level:.0%} interval"
     note = texts.sentence("validation.estimates_note", study)
-    if study.few_pooled:
-        note += texts.sentence("validation.few_pooled_note", few_pooled=FEW_POOLED)
+    if study.pools_few_rows:
+        note += texts.sentence("validation.few_pooled_note", few_pooled=FEW_POOLED_ROWS)
     return page.estimates(study, caption, note)
 
 
@@ -919,7 +928,7 @@ def fold_map(study: Validation) -> figures.Figure:
     axis = ALONG[study.axis]
     # each row is a fold and a part of the axis whose rows train, test, or do both in the fold
     stretches = study.stretches(BINS)
-    rows = counted(len(study.rows_of_first_repeat), "row")
+    rows = count_with_noun(len(study.rows_of_first_repeat), "row")
     both = ""
     if "both" in set(stretches["kind"]):
         both = (
@@ -930,10 +939,10 @@ def fold_map(study: Validation) -> figures.Figure:
     repeat = ""
     if study.examples.repeats > 1:
         repeat = f" of the first of {study.examples.repeats} repeats"
-    folds = f"{counted(fold_count, 'fold')}{repeat}"
+    folds = f"{count_with_noun(fold_count, 'fold')}{repeat}"
     caption = f"Where each fold trains and tests, along the {axis}{both}. {folds}, {rows}."
-    height = figures.tall(fold_count, head=1.3, each=0.2)
-    return figures.picture(
+    height = figures.figure_height(fold_count, head=1.3, each=0.2)
+    return figures.figure_drawn_by(
         curve_plots.draw_map,
         stretches,
         caption=caption,
@@ -945,28 +954,28 @@ def fold_map(study: Validation) -> figures.Figure:
 
 def folds(study: Validation) -> figures.Figure:
     """The primary metric of every system on each fold; of the subject also on the training rows."""
-    label = study.primary.label
+    label = study.primary_metric.label
     frame = study.by_fold[study.by_fold["system"].isin(study.order)]
     hollow = ""  # what the hollow dots are, which only fitted models have
     if "on_train" in frame:
         hollow = " Hollow: the value on the fold's own training rows."
-    lowest, highest = study.fold_range(study.subject)
+    lowest, highest = study.fold_range(study.evaluated_system)
     if study.holdout:  # its one fold has the lowest and the highest value
-        caption = f"{label} on the test rows.{hollow} {study.subject} {number(lowest)}."
+        caption = f"{label} on the test rows.{hollow} {study.evaluated_system} {number(lowest)}."
     else:
-        value_range = f"{study.subject} from {number(lowest)} to {number(highest)}"
+        value_range = f"{study.evaluated_system} from {number(lowest)} to {number(highest)}"
         caption = (
             f"{label} on each fold's test rows.{hollow} {value_range} over "
-            f"{counted(len(study.tests), 'fold')}."
+            f"{count_with_noun(len(study.tests), 'fold')}."
         )
-    return figures.picture(
+    return figures.figure_drawn_by(
         curve_plots.draw_folds,
         frame,
         caption=caption,
         height=2.8,
         label=label,
-        subject=study.subject,
-        xlabel=f"fold (n = {counted(study.rows.size, 'row')} tested)",
+        subject=study.evaluated_system,
+        xlabel=f"fold (n = {count_with_noun(study.rows.size, 'row')} tested)",
     )
 
 
@@ -981,18 +990,18 @@ def interval_plot(study: Validation) -> figures.Figure:
         colour = plots.COLOURS[0] if is_valid else plots.GREY
         colours.append(colour)
     frame["colour"] = colours  # of each interval
-    label = f"{study.primary.label} (n = {counted(study.rows.size, 'row')})"
-    height = figures.tall(len(frame))
+    label = f"{study.primary_metric.label} (n = {count_with_noun(study.rows.size, 'row')})"
+    height = figures.figure_height(len(frame))
     caption = texts.sentence("validation.interval_plot", study)
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.intervals, frame, caption=caption, height=height, label=label, zero=False
     )
 
 
 # in words, how columns were selected: by the F statistic, on these rows; else by the user
 SELECTIONS = {
-    OUTSIDE: "selected by the F statistic on all rows, before the split",
-    INSIDE: "selected by the F statistic on the training rows of each fold",
+    SELECTED_ON_ALL_ROWS: "selected by the F statistic on all rows, before the split",
+    SELECTED_IN_FOLDS: "selected by the F statistic on the training rows of each fold",
 }
 
 
@@ -1005,18 +1014,18 @@ def selection(study: Validation) -> Html:
     n_selected, n_columns = study.selection_sizes
     # the last row is the selection inside each fold, which sees no test row; the rows before it,
     # the user's selection and one on all rows, are compared with it
-    is_inside = study.selection["columns"] == INSIDE
+    is_inside = study.selection["columns"] == SELECTED_IN_FOLDS
     verdicts = study.selection.loc[~is_inside, "verdict"]
     has_leak = bool((verdicts == "better").all())
 
     def is_raised(row: Record) -> bool:
         """True for a value that a selection outside the folds has raised."""
-        return has_leak and row["columns"] != INSIDE
+        return has_leak and row["columns"] != SELECTED_IN_FOLDS
 
-    difference = limits("difference", "difference_low", "difference_high", signed)
+    difference = limits("difference", "difference_low", "difference_high", signed_number)
     columns: dict[str, Column] = {
-        f"{n_selected} of {n_columns:,} columns": by_row(_selection_in_words),
-        study.primary.label: _crossed_out(limits("value"), is_raised),
+        f"{n_selected} of {n_columns:,} columns": column_by_row(_selection_in_words),
+        study.primary_metric.label: _crossed_out(limits("value"), is_raised),
         "minus the last": _empty_in_last_row(difference),
         "adjusted p": _empty_in_last_row(p_column("adjusted")),
     }
@@ -1026,7 +1035,8 @@ def selection(study: Validation) -> Html:
     note = texts.sentence(
         "validation.selection_note", n=n, unit=plural(study.unit_name, n), test=test
     )
-    caption = f"{study.primary.label} of {study.subject} by where the columns were selected"
+    metric = study.primary_metric.label
+    caption = f"{metric} of {study.evaluated_system} by where the columns were selected"
     return of_rows(caption, study.selection, columns, note)
 
 
@@ -1066,10 +1076,8 @@ def other_splits(study: Validation) -> Html:
         "lowest": value("lowest"),
         "highest": value("highest"),
     }
-    caption = (
-        f"{study.primary.label} of {study.subject}, the same {len(study.examples):,} rows split in "
-        f"other ways"
-    )
+    metric_of_system = f"{study.primary_metric.label} of {study.evaluated_system}"
+    caption = f"{metric_of_system}, the same {len(study.examples):,} rows split in other ways"
     resplits = study.other_splits
     summary = of_rows(caption, resplits.summary, columns, _spread_note(study, resplits))
     return stack([summary, _bootstrap(resplits), _optimism(study, resplits)])
@@ -1113,18 +1121,21 @@ def _optimism(study: Validation, resplits: Resplits) -> Html:
         return Html("")
     what = "time" if "time" in study.known_columns else "group"
     split = "the folds given" if "fold" in study.known_columns else f"split by {what}"
-    respecting = study.estimate(study.primary, study.subject)
-    at_random = study.interval(study.primary, random_split_rows)
-    random_cell = with_interval(at_random.value, at_random.low, at_random.high)
+    respecting = study.estimate(study.primary_metric, study.evaluated_system)
+    at_random = study.interval(study.primary_metric, random_split_rows)
+    random_cell = interval_cell(at_random.value, at_random.low, at_random.high)
     rows: list[list[Cell | str]] = [
-        [split, with_interval(respecting.value, respecting.low, respecting.high)],
+        [split, interval_cell(respecting.value, respecting.low, respecting.high)],
         # crossed out: this value is not to be relied on
         [Cell(f"rows at random, {what} ignored", tag="s"), replace(random_cell, tag="s")],
-        ["difference", number_cell(study.optimism(at_random), show=signed)],
+        ["difference", number_cell(study.optimism(at_random), show=signed_number)],
     ]
     note = f"The difference is the optimism of a split that ignores the {what}."
     return tables.table(
-        f"{study.primary.label} of {study.subject}", ["split", study.primary.label], rows, note
+        f"{study.primary_metric.label} of {study.evaluated_system}",
+        ["split", study.primary_metric.label],
+        rows,
+        note,
     )
 
 
@@ -1135,17 +1146,17 @@ def strip(study: Validation) -> figures.Figure | Html:
     frame = study.other_splits.points
     if not len(frame):
         reasons = "; ".join(map(_why_not, study.other_splits.unfitted))
-        return paragraph(f"No other split was fitted: {reasons}")
+        return muted_paragraph(f"No other split was fitted: {reasons}")
     ranges = []
     for row in study.other_splits.summary.to_dict("records"):
         ranges.append(f"{row['way']} {number(row['lowest'])} to {number(row['highest'])}")
-    return figures.picture(
+    return figures.figure_drawn_by(
         curve_plots.draw_strip,
         frame,
         caption=texts.sentence("resplits.strip", study),
         says=f"{'; '.join(ranges)}.",
-        height=figures.tall(frame["way"].nunique(), head=1.0, each=0.5),
-        xlabel=f"{study.primary.label} (n = {counted(len(study.examples), 'row')})",
+        height=figures.figure_height(frame["way"].nunique(), head=1.0, each=0.5),
+        xlabel=f"{study.primary_metric.label} (n = {count_with_noun(len(study.examples), 'row')})",
     )
 
 
@@ -1156,7 +1167,7 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
     if study.other_splits is None or study.other_splits.curve["rows"].nunique() < 2:
         return Html("")
     frame = study.other_splits.curve
-    label = study.primary.label
+    label = study.primary_metric.label
     lines = []
     for name, line in frame.groupby("system", sort=False):
         first = line.iloc[0]
@@ -1164,10 +1175,10 @@ def learning_curve(study: Validation) -> figures.Figure | Html:
         start = f"{number(first['value'])} at {first['rows']:,} rows"
         lines.append(f"{name} {start}, {number(last['value'])} at {last['rows']:,}")
     caption = (
-        f"{label} of {study.subject} by the number of training rows; band: from the lowest to the "
-        f"highest fold."
+        f"{label} of {study.evaluated_system} by the number of training rows; "
+        f"band: from the lowest to the highest fold."
     )
-    return figures.picture(
+    return figures.figure_drawn_by(
         plots.curves,
         frame,
         caption=caption,

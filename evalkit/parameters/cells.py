@@ -23,7 +23,7 @@ from evalkit.parameters.kinds import (
     refuse_unknown,
     value_of,
 )
-from evalkit.parameters.reports import NOTEBOOKS, Parameters
+from evalkit.parameters.reports import PARAMETERS_BY_NOTEBOOK, Parameters
 
 # the first line of the cell that papermill injects after the parameters cell
 INJECTED = "# Parameters\n"
@@ -135,7 +135,7 @@ def values(own: str | Sequence[str] = ()) -> dict[str, Any]:
     """
     check()
     variables = sys._getframe(1).f_globals
-    sources = _history()
+    sources = _earlier_sources()
     if not sources:  # a script, which has no cells
         names = _parameters_of_closest(variables.keys())
         return _without_missing_inputs({n: variables[n] for n in names if n in variables})
@@ -312,7 +312,7 @@ def _parameters_cells(sources: Sequence[str]) -> list[int]:
 def _count_of_parameters(source: str) -> int:
     """How many of the names that a cell assigns are parameters of a report."""
     parameters: set[str] = set()
-    for report in NOTEBOOKS.values():
+    for report in PARAMETERS_BY_NOTEBOOK.values():
         parameters |= report.options().keys()
     return len(parameters.intersection(_assigned_expressions(source)))
 
@@ -322,9 +322,11 @@ def _parameters_of_closest(names: Collection[str], report_names: Sequence[str] =
     report_names: of the reports to choose from, as the parameters cell is marked; without a known
     one, all reports.
     """
-    reports = [NOTEBOOKS[name] for name in report_names if name in NOTEBOOKS]
+    reports = [
+        PARAMETERS_BY_NOTEBOOK[name] for name in report_names if name in PARAMETERS_BY_NOTEBOOK
+    ]
     if not reports:
-        reports = list(NOTEBOOKS.values())
+        reports = list(PARAMETERS_BY_NOTEBOOK.values())
     counts = [len(report.options().keys() & names) for report in reports]
     parameters: dict[str, None] = {}  # in order, each once
     for report, count in zip(reports, counts, strict=True):
@@ -336,7 +338,7 @@ def _parameters_of_closest(names: Collection[str], report_names: Sequence[str] =
 def _without_missing_inputs(named: Mapping[str, object]) -> dict[str, object]:
     """The values by name without inputs that are None."""
     inputs = set[str]()
-    for report in NOTEBOOKS.values():
+    for report in PARAMETERS_BY_NOTEBOOK.values():
         for parameter in report.options().values():
             if parameter.kind is DATA:
                 inputs.add(parameter.name)
@@ -353,7 +355,7 @@ def check() -> None:
     nothing happens.
     """
     earlier_names: dict[str, None] = {}  # in order
-    for source in _history():
+    for source in _earlier_sources():
         names = _assigned_expressions(source)
         if source.startswith(INJECTED):
             refuse_unknown(names, earlier_names)
@@ -362,7 +364,7 @@ def check() -> None:
 
 def settings() -> str:
     """The settings file of this notebook's parameters, with its SHA-256; "" if there is none."""
-    for source in _history():
+    for source in _earlier_sources():
         if source.startswith(INJECTED):
             last_line = source.splitlines()[-1]
             if last_line.startswith(SETTINGS):
@@ -370,7 +372,7 @@ def settings() -> str:
     return ""
 
 
-def _history() -> list[str]:
+def _earlier_sources() -> list[str]:
     """The sources of the cells that ran before, here or in the running kernel; empty outside
     both.
     """
@@ -475,7 +477,7 @@ def _line(entry: Parameter) -> str:
     """The line of the parameters cell that assigns a parameter its default."""
     if entry.default is not None:
         return f"{entry.name} = {json.dumps(entry.default)}  # {entry.help}"
-    accepted = "str" if entry.kind.is_text else entry.kind.accepts
+    accepted = "str" if entry.kind.is_text else entry.kind.argument_type
     return f"{entry.name}: {accepted} = None  # {entry.help}"
 
 

@@ -244,7 +244,7 @@ def metrics(name: str, value: object) -> "ReadMetrics":
     if _is_text(value):
         return tuple(texts(name, value))
     chosen: list[object] = []
-    for item in _listed(value):
+    for item in _list_of_items(value):
         if _is_text(item):
             chosen += texts(name, [item])
         else:
@@ -257,7 +257,7 @@ def _is_text(value: object) -> bool:
     return value is None or isinstance(value, str | int | float)
 
 
-def paths(name: str, value: object) -> Any:
+def split_paths(name: str, value: object) -> Any:
     """Return several paths in one text, "[a.run, b.run]" or "a.run,b.run", as a list; any other
     value, such as a frame, unchanged.
 
@@ -265,7 +265,7 @@ def paths(name: str, value: object) -> Any:
     if it stands in a list or a dict. Keys of dicts, which are names of columns or of systems,
     become text. name: the parameter, for errors.
 
-    >>> paths("preds", "a.run, b.run"), paths("preds", {1: "a.run"})
+    >>> split_paths("preds", "a.run, b.run"), split_paths("preds", {1: "a.run"})
     (['a.run', 'b.run'], {'1': 'a.run'})
     """
     if isinstance(value, Mapping):
@@ -282,8 +282,8 @@ def paths(name: str, value: object) -> Any:
 
 
 def _nested_paths(name: str, item: object) -> Any:
-    """An item of a list or a dict as `paths` reads it: text stays one path."""
-    return paths(name, item) if isinstance(item, Mapping) else item
+    """An item of a list or a dict as `split_paths` reads it: text stays one path."""
+    return split_paths(name, item) if isinstance(item, Mapping) else item
 
 
 def _exists(path: str) -> bool:
@@ -415,10 +415,10 @@ def yes_or_no(name: str, value: object) -> bool | None:
 PAIR_FORMS = {"columns": "role=column", "pairs": "new=old", "shares": "arm=share"}
 
 
-def mapping(name: str, value: object) -> dict[str, str]:
+def texts_by_name(name: str, value: object) -> dict[str, str]:
     """Texts by name from a mapping, "query=qid,item=doc" or "{query: qid}"; empty for None.
 
-    >>> mapping("columns", "query=qid, item=doc")
+    >>> texts_by_name("columns", "query=qid, item=doc")
     {'query': 'qid', 'item': 'doc'}
     """
     stated = value_of(value) if isinstance(value, str) else value
@@ -440,7 +440,7 @@ def mapping(name: str, value: object) -> dict[str, str]:
 
 def written(names: str | Mapping[str, str] | Sequence[str]) -> str:
     """A name, names, or a name for each role, as text that a command line takes: `text`, `texts`
-    and `mapping` read the same from it. In the brackets of YAML only where it must be.
+    and `texts_by_name` read the same from it. In the brackets of YAML only where it must be.
 
     >>> (
     ...     written({"value": "f1"}),
@@ -455,7 +455,7 @@ def written(names: str | Mapping[str, str] | Sequence[str]) -> str:
     if isinstance(names, Mapping):
         plain = ",".join(f"{role}={name}" for role, name in names.items())
         entries = ", ".join(f"{role}: {_quoted(name)}" for role, name in names.items())
-        return plain if _reads_as(mapping, plain, names) else f"{{{entries}}}"
+        return plain if _reads_as(texts_by_name, plain, names) else f"{{{entries}}}"
     plain = ", ".join(names)
     return plain if _reads_as(texts, plain, list(names)) else f"[{', '.join(map(_quoted, names))}]"
 
@@ -482,10 +482,10 @@ def _items(value: object) -> list[object]:
         return []
     if isinstance(value, str) and not isinstance(stated, list):
         return [item.strip() for item in value.split(",")]
-    return _listed(stated)
+    return _list_of_items(stated)
 
 
-def _listed(value: object) -> list[object]:
+def _list_of_items(value: object) -> list[object]:
     """The items of a list, a range, an array of numpy or a column or index of pandas; anything else
     alone.
     """
@@ -586,7 +586,7 @@ def costs(name: str, value: object) -> Costs | None:
     >>> costs("costs", "fp=1,fn=5")
     Costs(fp=1.0, fn=5.0)
     """
-    pairs = mapping(name, value)
+    pairs = texts_by_name(name, value)
     if not pairs:
         return None
     if set(pairs) != {"fp", "fn"}:
@@ -664,20 +664,20 @@ NUMERIC = ("float", "int")
 class ParameterKind:
     """The kind of a parameter.
 
-    words: a description of its values, for the help and the docs. accepts: the type of the argument
-    of `read`. schema: the JSON schema of a value. read: maps a name and a value to the typed value;
-    it raises ParameterError for an invalid one.
+    words: a description of its values, for the help and the docs. argument_type: the type of the
+    argument of `read`. schema: the JSON schema of a value. read: maps a name and a value to the
+    typed value; it raises ParameterError for an invalid one.
     """
 
     words: str
-    accepts: str
+    argument_type: str
     schema: Schema
     read: Callable[[str, object], Any]
 
     @property
     def is_text(self) -> bool:
         """True if a value on the command line is taken as written."""
-        return self.accepts not in NUMERIC
+        return self.argument_type not in NUMERIC
 
 
 @dataclass(frozen=True)
@@ -760,7 +760,7 @@ def _planned_shares(name: str, value: object) -> Mapping[str, float] | str | Non
     if value == UNKNOWN:
         return UNKNOWN
     shares = {}
-    for arm, share in mapping(name, value).items():
+    for arm, share in texts_by_name(name, value).items():
         shares[arm] = required(name, number(name, share, above=0))
     return shares
 
@@ -841,7 +841,7 @@ WHOLES: Schema = {
 }
 
 DATA = ParameterKind(
-    "a path, folder or pattern, or several", "Tables", LIST, paths
+    "a path, folder or pattern, or several", "Tables", LIST, split_paths
 )  # or frames and batches
 TEXT = ParameterKind("text", "str", NUMBER_OR_TEXT, text)
 TEXTS = ParameterKind("texts", "Names", LIST, _text_tuple)
@@ -853,7 +853,7 @@ INTEGERS = ParameterKind(
     _distinct_integers,
 )
 METRICS = ParameterKind("names of metrics, FILE.py:NAME of own ones", "Metrics", LIST, metrics)
-PAIRS = ParameterKind("pairs name=text", "Named", MAPPING, mapping)
+PAIRS = ParameterKind("pairs name=text", "Named", MAPPING, texts_by_name)
 COST_PAIR = ParameterKind(
     "fp=number,fn=number", "Named", {**MAPPING, "required": ["fp", "fn"]}, costs
 )

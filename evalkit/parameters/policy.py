@@ -110,11 +110,11 @@ class Bound(Claim):
             bounded, opposite = high, low
         if math.isnan(bounded) or math.isnan(opposite):
             return CANNOT_TELL
-        if self._holds(bounded):
+        if self._meets_bound(bounded):
             return PASS
-        return CANNOT_TELL if self._holds(opposite) else FAIL
+        return CANNOT_TELL if self._meets_bound(opposite) else FAIL
 
-    def _holds(self, number: float) -> bool:
+    def _meets_bound(self, number: float) -> bool:
         """True if a number keeps the bound."""
         return number >= self.number if self.sign == ">=" else number <= self.number
 
@@ -141,7 +141,7 @@ class PickedBound(ColumnBound):
 
 
 @dataclass(frozen=True)
-class Against(Claim):
+class ComparisonClaim(Claim):
     """What systems must be against another one: better, not worse, better or equivalent.
 
     metric, second: None for the first metric and for the baseline. within: the margin that the rule
@@ -170,7 +170,7 @@ class NoFinding(Claim):
     severity: str = NOTE
     code: str = "*"
 
-    def bars(self, finding: Record) -> bool:
+    def matches_finding(self, finding: Record) -> bool:
         """Whether a finding, as JSON has it, is one of these."""
         severe = SEVERITIES.index(finding["severity"]) <= SEVERITIES.index(self.severity)
         return severe and fnmatchcase(finding["code"], self.code)
@@ -278,7 +278,7 @@ class Words:
         self.remaining = [Word(match.start(), match[0]) for match in TOKEN.finditer(source)]
         self.remaining.append(Word(len(source), ""))
 
-    def follow(self, words: str) -> bool:
+    def take_if_next(self, words: str) -> bool:
         """Take these words if they are next; return whether they were."""
         texts = words.split()
         are_next = [word.text for word in self.remaining[: len(texts)]] == texts
@@ -286,9 +286,9 @@ class Words:
             del self.remaining[: len(texts)]
         return are_next
 
-    def follow_one_of(self, forms: Sequence[str]) -> str:
+    def take_one_of(self, forms: Sequence[str]) -> str:
         """Take the first of these forms that is next, and return it; "" if none is."""
-        return next(filter(self.follow, forms), "")
+        return next(filter(self.take_if_next, forms), "")
 
     def take(self, expected: str, fits: Callable[[str], object]) -> str:
         """Take the next word. Raises WrongRule where it does not fit. expected: for the message."""
@@ -332,36 +332,36 @@ def claim(source: str) -> Claim:
 
 def _claim_of(words: Words) -> Claim:
     """The claim with which the words begin; those behind it stay."""
-    if words.follow("trusted"):
+    if words.take_if_next("trusted"):
         return Trusted()
-    if words.follow("no severe finding"):
+    if words.take_if_next("no severe finding"):
         return NoFinding(SEVERE)
-    if words.follow("no weak slice"):
+    if words.take_if_next("no weak slice"):
         return NoWeakSlice()
-    if words.follow("no worse slice"):
-        return NoWorseSlice(_column_between(words), _system(words))
-    if words.follow("none of severity"):
+    if words.take_if_next("no worse slice"):
+        return NoWorseSlice(_column_between(words), _system_after_of(words))
+    if words.take_if_next("none of severity"):
         expected = f"one of {', '.join(SEVERITIES)}"
         return NoFinding(words.take(expected, SEVERITIES.__contains__))
-    if words.follow("none of code"):
+    if words.take_if_next("none of code"):
         near = did_you_mean(words.remaining[0].text, (kind.code for kind in all_kinds()))
         expected = f"the code of a finding, such as EK301 or EK3*{near}"
         return NoFinding(code=words.take(expected, _is_code))
-    if words.follow("gap"):
+    if words.take_if_next("gap"):
         bound = _bound(words)
         column = _column_between(words)
-        system = _system(words)
+        system = _system_after_of(words)
         return GapBound(bound.metric, bound.end, bound.sign, bound.number, system, column)
-    place = words.follow_one_of(PLACES)
+    place = words.take_one_of(PLACES)
     if place:
         bound = _bound(words)
         column = _column_between(words)
-        system = _system(words)
+        system = _system_after_of(words)
         return PickedBound(bound.metric, bound.end, bound.sign, bound.number, system, column, place)
     is_bound = len(words.remaining) > 1 and words.remaining[1].text in SIGNS
     if is_bound:
         bound = _bound(words)
-        return replace(bound, system=_system(words), column=_column_in_every(words))
+        return replace(bound, system=_system_after_of(words), column=_column_in_every(words))
     return _against(words)
 
 
@@ -380,35 +380,35 @@ def _bound(words: Words) -> Bound:
 
 def _column_between(words: Words) -> str:
     """The column of groups or slices behind "between"."""
-    if not words.follow("between"):
+    if not words.take_if_next("between"):
         words.refuse("between")
     return words.name("a column of groups or segments")
 
 
 def _column_in_every(words: Words) -> str | None:
     """The column of segments behind "in every"; None where a rule names none."""
-    return words.name("a column of segments") if words.follow("in every") else None
+    return words.name("a column of segments") if words.take_if_next("in every") else None
 
 
-def _system(words: Words) -> str | None:
+def _system_after_of(words: Words) -> str | None:
     """The system behind "of"; None where a rule names none."""
-    return words.name("a system") if words.follow("of") else None
+    return words.name("a system") if words.take_if_next("of") else None
 
 
-def _against(words: Words) -> Against:
+def _against(words: Words) -> ComparisonClaim:
     """METRIC VERDICT than SYSTEM within NUMBER, of which the verdict alone must be there."""
     metric = second = margin = None
     if words.remaining[0].text not in ("better", "not"):
         metric = words.name("a metric, better or not worse")
-    verdict = words.follow_one_of(VERDICTS)
+    verdict = words.take_one_of(VERDICTS)
     if not verdict:
         words.refuse(f".low >= NUMBER and its like behind the metric, or {', '.join(VERDICTS)}")
-    if words.follow("than") or words.follow("to"):
+    if words.take_if_next("than") or words.take_if_next("to"):
         second = words.name("a system")
-    if verdict != "better" and words.follow("within"):
+    if verdict != "better" and words.take_if_next("within"):
         margin = words.number(above=0)
-    system = _system(words)
-    return Against(metric, verdict, second, margin, system, _column_in_every(words))
+    system = _system_after_of(words)
+    return ComparisonClaim(metric, verdict, second, margin, system, _column_in_every(words))
 
 
 # A policy, from a parameter or a file -------------------------------------------------------------
@@ -544,7 +544,7 @@ def _has_path(source: str, path: Sequence[str | int]) -> bool:
     return True
 
 
-def _claim(name: str, value: object) -> Claim:
+def _parse_claim(name: str, value: object) -> Claim:
     """What a text claims. Raises ParameterError for what is no text, WrongRule for no rule."""
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be a rule in quotes, got {value!r}")
@@ -581,7 +581,7 @@ OF_PLAN = {
     "correlation": a_number(above=-1, below=1),
 }
 OF_RULE = {
-    "that": ParameterKind("", "", {}, _claim),
+    "that": ParameterKind("", "", {}, _parse_claim),
     "on_cannot_tell": RESULT,
     "catch": a_number(above=0),
 }

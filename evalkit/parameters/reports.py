@@ -2,7 +2,8 @@
 
 The signature and docstring of `read`, the command line and its help, the parameters cells of the
 notebooks, the JSON schema, the docs and the types that editors see are made from these classes. A
-parameter of several reports is a field of `Shared`, `Compared` or `Resources`.
+parameter of several reports is a field of `SharedParameters`, `ComparisonParameters` or
+`Resources`.
 """
 
 import inspect
@@ -81,20 +82,20 @@ def option(kind: ParameterKind, text: str, default: object = None, column: str =
 class Parameters:
     """The base of the parameters of a report: the fields from `option` are its parameters.
 
-    given: the raw values of the parameters that are not at their default, as the user gave them.
-    segment: the slice to which the input is restricted, such as "country=de"; "" for all. folder:
-    the working directory in which they were given, for relative paths that are read again; None if
-    it was removed.
+    given_values: the raw values of the parameters that are not at their default, as the user gave
+    them. segment: the slice to which the input is restricted, such as "country=de"; "" for all.
+    folder: the working directory in which they were given, for relative paths that are read again;
+    None if it was removed.
     """
 
-    given: Mapping[str, object] = field(default_factory=dict)
+    given_values: Mapping[str, object] = field(default_factory=dict)
     segment: str = ""
     folder: Path | None = field(default_factory=folders.working_directory)
 
     def __repr__(self) -> str:
         """The parameters that were set, data without their values."""
         texts = []
-        for name, value in self.given.items():
+        for name, value in self.given_values.items():
             text = repr(value) if isinstance(value, str | int | float) else "…"
             texts.append(f"{name}={text}")
         return f"<parameters of {self.report_name()}: {', '.join(texts) or 'all defaults'}>"
@@ -129,7 +130,7 @@ class Parameters:
 
     @classmethod
     @cache
-    def arguments(cls) -> Mapping[str, Parameter]:
+    def array_parameters(cls) -> Mapping[str, Parameter]:
         """The parameters of `read` alone: labels and predictions in memory, instead of a table."""
         return {name: entry for name, entry in cls.declared().items() if entry.column}
 
@@ -141,7 +142,7 @@ class Parameters:
         for i, (name, parameter) in enumerate(cls.declared().items()):
             is_leading = is_leading and parameter.kind is DATA and i < POSITIONAL
             kind = BY_POSITION if is_leading else BY_NAME
-            annotation = parameter.kind.accepts
+            annotation = parameter.kind.argument_type
             if parameter.default is None:
                 annotation += " | None"
             arguments.append(
@@ -165,7 +166,7 @@ class Parameters:
         for name, value in raw.items():
             if not _is_default(value, entries[name].default):
                 changed[name] = value
-        has_arrays = not cls.arguments().keys().isdisjoint(changed)  # such as y_true
+        has_arrays = not cls.array_parameters().keys().isdisjoint(changed)  # such as y_true
         if has_arrays:
             return cls._of_arrays(changed)
         for name in ATTRIBUTES:  # segments, groups and slices
@@ -177,7 +178,7 @@ class Parameters:
                 raise ParameterError(
                     f"{name}: name columns of the table; add these values to it as {names}"
                 )
-        return cls(**_read_values(entries, changed), given=changed)
+        return cls(**_read_values(entries, changed), given_values=changed)
 
     @classmethod
     def _of_arrays(cls, changed: dict[str, object]) -> Self:
@@ -187,7 +188,7 @@ class Parameters:
         may be arrays too, and are replaced by their names. Raises ParameterError if there is a
         table too, if labels or all predictions are missing, and for invalid values.
         """
-        arrays = {name: changed[name] for name in cls.arguments() if name in changed}
+        arrays = {name: changed[name] for name in cls.array_parameters() if name in changed}
         if "preds" in changed:
             raise ParameterError(f"preds and {next(iter(arrays))}: give one, a table or arrays")
         further_columns: dict[str, Columns] = {}
@@ -203,9 +204,9 @@ class Parameters:
         stated = {name: value for name, value in changed.items() if name not in arrays}
         values = _read_values(cls.declared(), stated)
         values["preds"] = Arrays.from_arguments(
-            cls.arguments(), arrays, further_columns, values.get("positive")
+            cls.array_parameters(), arrays, further_columns, values.get("positive")
         )
-        return cls(**values, given=changed)
+        return cls(**values, given_values=changed)
 
     @property
     def tables(self) -> list[object]:
@@ -215,14 +216,14 @@ class Parameters:
         return [table for table in inputs if table is not None]
 
     @property
-    def sampled(self) -> bool:
+    def reads_sample(self) -> bool:
         """True if no input was given, so that the bundled sample is read."""
         entries = self.declared()
-        return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given)
+        return not any(entries[name].kind in (DATA, COLUMNS) for name in self.given_values)
 
     def with_defaults(self, values: Mapping[str, object]) -> Self:
         """The parameters with these raw values in place of those that were not given."""
-        missing = {name: value for name, value in values.items() if name not in self.given}
+        missing = {name: value for name, value in values.items() if name not in self.given_values}
         return replace(self, **_read_values(self.options(), missing))
 
 
@@ -294,7 +295,7 @@ class Arrays:
             argument = arguments[name]
             if argument.kind is COLUMNS:
                 labels = values.get(label, ())
-                by_system[argument.column] = _by_system(name, argument_values, labels)
+                by_system[argument.column] = _values_by_system(name, argument_values, labels)
             else:
                 shared[argument.column] = argument_values
         if label not in values or not by_system:
@@ -321,7 +322,9 @@ def _columns_of_attribute(parameter: str, values: Columns) -> dict[str, Columns]
     return {}
 
 
-def _by_system(name: str, values: ColumnsOfEach, labels: Columns) -> Mapping[str | None, Columns]:
+def _values_by_system(
+    name: str, values: ColumnsOfEach, labels: Columns
+) -> Mapping[str | None, Columns]:
     """System -> its values: of a dict, or of a frame whose columns are no classes of the labels;
     else all values of the only system, whose name is None.
 
@@ -415,7 +418,7 @@ def _arguments_by_parameter(
         if name not in known:
             raise _unknown_argument(report, name)
     # such as y_true and y_score; a report that takes only tables has no parameters for arrays
-    labels_and_predictions = list(report.arguments())[:2]
+    labels_and_predictions = list(report.array_parameters())[:2]
     takes_arrays = len(labels_and_predictions) == 2
     # two arguments by position are labels and predictions, unless the first is the path of a table
     if takes_arrays and len(data) == 2 and not isinstance(data[0], str | PathLike):
@@ -477,12 +480,12 @@ UNIT = (
 )
 SEGMENTS = 'columns to slice by, "country,device"'
 SLICES = 'columns to search for weak slices, "country,device"; auto: all without another role'
-AUTO = ("auto",)  # the value of slices that stands for all columns without a role
+AUTO_SLICES = ("auto",)  # the value of slices that stands for all columns without a role
 SYSTEMS = 'the systems to compare, "a,b"; in a wide table the columns that hold their '
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Shared(Parameters):
+class SharedParameters(Parameters):
     """The parameters of every report."""
 
     title: str | None = option(
@@ -533,7 +536,7 @@ class Shared(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Compared(Shared):
+class ComparisonParameters(SharedParameters):
     """The parameters of every report that compares systems."""
 
     baseline: str | None = option(TEXT, "compare every other system with this one; None: all pairs")
@@ -553,7 +556,7 @@ class Resources(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RankingParameters(Compared, Resources):
+class RankingParameters(ComparisonParameters, Resources):
     """The parameters of the ranking report."""
 
     main = ("preds", "qrels", "metrics", "baseline", "segments")
@@ -610,7 +613,7 @@ NO_GROUPS = GroupQuestion()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ClassificationParameters(Compared, Resources):
+class ClassificationParameters(ComparisonParameters, Resources):
     """The parameters of the classification report."""
 
     main = ("preds", "metrics", "threshold", "baseline", "segments")
@@ -682,7 +685,7 @@ class ClassificationParameters(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RatingParameters(Compared, Resources):
+class RatingParameters(ComparisonParameters, Resources):
     """The parameters of the rating report."""
 
     main = ("preds", "metrics", "unit", "baseline", "segments")
@@ -720,7 +723,7 @@ class RatingParameters(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SignificanceParameters(Compared, Resources):
+class SignificanceParameters(ComparisonParameters, Resources):
     """The parameters of the significance report."""
 
     main = ("preds", "metrics", "unit", "baseline", "margin")
@@ -789,7 +792,7 @@ class SignificanceParameters(Compared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ValidationParameters(Shared, Resources):
+class ValidationParameters(SharedParameters, Resources):
     """The parameters of the validation report."""
 
     main = ("preds", "features", "target", "estimator", "metrics")
@@ -852,7 +855,7 @@ class ValidationParameters(Shared, Resources):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class InterleavingParameters(Compared, Resources):
+class InterleavingParameters(ComparisonParameters, Resources):
     """The parameters of the interleaving report. preds: the log or the users, by their columns;
     beside users the log.
     """
@@ -971,7 +974,7 @@ def _users_of_arms(arms: Mapping[str, Columns]) -> "pd.DataFrame":
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DiffParameters(Compared):
+class DiffParameters(ComparisonParameters):
     """The parameters of the diff of two reports."""
 
     main = ("old", "new", "metrics", "pairs", "margin")
@@ -1017,4 +1020,4 @@ REPORTS: dict[str, type[Parameters]] = {
     "significance": SignificanceParameters,
     "validation": ValidationParameters,
 }
-NOTEBOOKS = REPORTS | {"diff": DiffParameters}  # the last reads reports
+PARAMETERS_BY_NOTEBOOK = REPORTS | {"diff": DiffParameters}  # the last reads reports

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import Floats, ratio
-from evalkit.statistics.closed_forms import ranged_t
+from evalkit.statistics.closed_forms import t_within_range
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.spread import Spread, sum_by_unit
 
@@ -41,7 +41,7 @@ class Ratings(NamedTuple):
         return len(np.unique([self.first, self.second]))
 
     @property
-    def unequal(self) -> Floats:
+    def unequal_indicator(self) -> Floats:
         """1 for each unit with different ratings, else 0."""
         unequal: Floats = (self.first != self.second).astype(np.float64)
         return unequal
@@ -85,7 +85,7 @@ def kappa(ratings: Ratings) -> Disagreement:
     """Cohen's κ: chance keeps each rater's own frequencies. Cohen 1960,
     doi:10.1177/001316446002000104.
     """
-    return _by_own_frequencies(ratings, ratings.unequal, share_unequal)
+    return _by_own_frequencies(ratings, ratings.unequal_indicator, share_unequal)
 
 
 def weighted_kappa(ratings: Ratings) -> Disagreement:
@@ -115,7 +115,7 @@ def alpha(ratings: Ratings) -> Disagreement:
     """Krippendorff's α of categories: chance draws two of all ratings without replacement.
     Krippendorff 2004, doi:10.1111/j.1468-2958.2004.tb00738.x.
     """
-    return _by_pooled_frequencies(ratings, ratings.unequal, share_unequal)
+    return _by_pooled_frequencies(ratings, ratings.unequal_indicator, share_unequal)
 
 
 def interval_alpha(ratings: Ratings) -> Disagreement:
@@ -162,7 +162,7 @@ def ac1(ratings: Ratings) -> Disagreement:
     unit_derivative = (first_derivative + second_derivative) / 2
     influence_on_agreement = unit_derivative - unit_derivative.mean()
     return Disagreement(
-        ratings.unequal,
+        ratings.unequal_indicator,
         expected=float(1 - chance_agreement),
         influence_on_expected=-influence_on_agreement,
     )
@@ -174,7 +174,7 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
 
     ratings: those that `coefficient` was computed from, whose clusters the error needs. The degrees
     of freedom of the standard error follow from the kurtosis of the units' influence. If there is
-    no observed disagreement, the error is 0, and `ranged_t` returns Wilson's limits.
+    no observed disagreement, the error is 0, and `t_within_range` returns Wilson's limits.
 
     >>> judge, human = np.array([1, 1, 0, 0, 1, 1, 0, 1.0]), np.array([1, 0, 0, 0, 1, 1, 0, 1.0])
     >>> ratings = Ratings(judge, human)
@@ -190,7 +190,7 @@ def estimate(ratings: Ratings, coefficient: Disagreement, level: float) -> Estim
     difference = influence_on_observed - quotient * influence_on_expected
     influence = -difference / (expected or np.nan)
     spread = Spread.from_influence(sum_by_unit(influence / n, ratings.unit))
-    return ranged_t(
+    return t_within_range(
         float(1 - quotient),
         spread.error,
         freedom=spread.kurtosis_freedom(spread.n - 1),

@@ -24,14 +24,14 @@ class Tails(NamedTuple):
     upper: float
 
     @classmethod
-    def symmetric(cls, p: float, value: float, overlap: float = 0.0) -> "Tails":
+    def from_two_sided_p(cls, p: float, value: float, overlap: float = 0.0) -> "Tails":
         """The tails of a null distribution that is symmetric around 0, from the two-sided p; both
         NaN if p is NaN.
 
         value: the observed difference. overlap: by how much the tails add up to more than 1, the
         probability of exactly this difference; 0 for a continuous distribution.
 
-        >>> Tails.symmetric(0.25, -1.0, overlap=0.125)  # three of three fair coins
+        >>> Tails.from_two_sided_p(0.25, -1.0, overlap=0.125)  # three of three fair coins
         Tails(lower=0.125, upper=1.0)
         """
         if np.isnan(p):
@@ -116,7 +116,7 @@ class Alternative(StrEnum):
     def p_value(self, two_sided: float, tails: Tails) -> float:
         """The p-value. two_sided: that of the two-sided question.
 
-        >>> tails = Tails.symmetric(0.04, 1.5)
+        >>> tails = Tails.from_two_sided_p(0.04, 1.5)
         >>> [Alternative(side).p_value(0.04, tails) for side in ("two-sided", "greater", "less")]
         [0.04, 0.02, 0.98]
         """

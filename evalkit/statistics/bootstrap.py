@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evalkit.arrays import Floats, Ints, ParameterError, codes, product, ratio
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics import counts as tables, influence
 from evalkit.metrics.counts import Counts, RechosenCounts
 from evalkit.metrics.influence import CELLS as MOST_CELLS, cell_ends, cells, pool
@@ -431,8 +431,8 @@ CELLS_OF_RISE = 256  # enough for the largest distance of two rates
 # Tables -------------------------------------------------------------------------------------------
 
 
-def resampled(
-    c: Counts, *, rng: np.random.Generator, resamples: int = USUAL.resamples
+def counts_of_resamples(
+    c: Counts, *, rng: np.random.Generator, resamples: int = USUAL_LIMITS.resamples
 ) -> list[Counts]:
     """The tables of `resamples` bootstrap samples of the rows that `c` counts, without thresholds
     that no sampled row has.
@@ -514,7 +514,7 @@ def band(
 
 
 def resampled_units(
-    rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL.resamples
+    rows: Rows, *, rng: np.random.Generator, resamples: int = USUAL_LIMITS.resamples
 ) -> list[Counts]:
     """The tables of `resamples` bootstrap samples of whole units: the rows of a unit, weighted or
     not, are drawn together. Neighbouring thresholds are pooled, so that a table has at most about

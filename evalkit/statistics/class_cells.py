@@ -18,7 +18,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, codes, ratio
 from evalkit.catalogue import kinds, metric, score_kinds
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics import grid, influence
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
@@ -171,8 +171,8 @@ class CellStatistic(RowStatistic):
     square_weights: Floats
 
     # the methods of `RowStatistic` look at single rows, which a cell does not know
-    dominated = SpreadStatistic.dominated
-    shared_difference = SpreadStatistic.shared_difference
+    has_dominant_unit = SpreadStatistic.has_dominant_unit
+    difference_on_shared_units = SpreadStatistic.difference_on_shared_units
 
     @property
     def layout(self) -> Layout:
@@ -193,7 +193,7 @@ class CellStatistic(RowStatistic):
     def fewest_units(self) -> float:
         """Kish's number of units in the smallest group of rows that the metric depends on."""
         kind = self.kind
-        assert isinstance(kind, kinds.Kind)
+        assert isinstance(kind, kinds.MetricKind)
         masks = [in_group.astype(np.float64) for in_group in kind.groups(self.rows)]
         return min(self.slice_cells.kish(in_group, self.system) for in_group in masks)
 
@@ -212,7 +212,7 @@ class CellStatistic(RowStatistic):
     def upward_bias(self) -> float:
         """The expected value in samples of this size − the true value."""
         kind = self.kind
-        assert isinstance(kind, kinds.Kind)
+        assert isinstance(kind, kinds.MetricKind)
         return kind.upward_bias(self.rows)
 
     # The variance
@@ -372,7 +372,7 @@ class CellStatistic(RowStatistic):
         class against the rest, with the share of the part in the mean.
         """
         kind = self.kind
-        assert isinstance(kind, metric.Combined)
+        assert isinstance(kind, metric.MeanOverClasses)
         metric_of_part = metric.MetricAtK(kind.metric)
         parts = list(kind.parts(self.rows))
         statistics = [self.with_metric(metric_of_part, part.rows) for part in parts]
@@ -528,7 +528,7 @@ class ClassMeanStatistic(InfluenceStatistic):
     def scarce(self) -> bool:
         """True if it is a mean of many parts of unweighted rows with few positives each."""
         kind = self.kind
-        if self.layout is not Layout.PLAIN or not isinstance(kind, metric.Combined):
+        if self.layout is not Layout.PLAIN or not isinstance(kind, metric.MeanOverClasses):
             return False
         return kind.scarce(self.positives)
 
@@ -628,7 +628,7 @@ class CellCounter:
     classes: int
     scale: float | None
     square_scale: float = 1.0
-    max_cells: int = USUAL.bins
+    max_cells: int = USUAL_LIMITS.bins
     max_units: int = 0
 
     @property

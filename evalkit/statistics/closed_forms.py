@@ -22,7 +22,7 @@ from evalkit.statistics.intervals import (
 )
 from evalkit.statistics.spread import Interval, bisect
 
-# the method of `ranged_t` by the number of infinite ends of the range
+# the method of `t_within_range` by the number of infinite ends of the range
 SCALES = {0: "t on the logit scale", 1: "t on the log scale", 2: "t"}
 OVERLAP = "Wilson of the Jaccard index, mapped"
 MOVER = "MOVER"
@@ -30,7 +30,7 @@ MOVER = "MOVER"
 FARTHEST_STEP = 100.0
 
 
-def ranged_t(
+def t_within_range(
     value: float,
     error: float,
     *,
@@ -51,10 +51,10 @@ def ranged_t(
     at an end or the error is 0. In a range with an infinite end the interval has no width if the
     error is 0 or the value lies at the other end. NaN limits if freedom is 0 or below.
 
-    >>> e = ranged_t(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
+    >>> e = t_within_range(0.9, 0.02, freedom=50.0, n=1000, level=0.95)
     >>> round(e.low, 4), round(e.high, 4)
     (0.8521, 0.9336)
-    >>> e = ranged_t(1.0, 0.0, freedom=9.0, n=1000, level=0.95)
+    >>> e = t_within_range(1.0, 0.0, freedom=9.0, n=1000, level=0.95)
     >>> round(e.low, 4), e.high
     (0.7225, 1.0)
     """
@@ -127,7 +127,7 @@ def binomial_logit(value: float, positives: float, *, level: float) -> Estimate:
     share = float(np.clip(value, smallest, 1 - smallest))
     variance = share * (1 - share) / positives
     error = float(np.sqrt(variance))
-    return ranged_t(share, error, freedom=positives - 1, n=int(positives), level=level)
+    return t_within_range(share, error, freedom=positives - 1, n=int(positives), level=level)
 
 
 def overlap(
@@ -459,7 +459,7 @@ def auc_interval(
     """
     if min(positives, negatives) < FEW_ROWS or error == 0 or area in (0, 1):
         return auc_newcombe(area, positives, negatives, level=level)
-    return ranged_t(
+    return t_within_range(
         area, error, freedom=np.inf, n=positives + negatives, level=level, method="logit DeLong"
     )
 

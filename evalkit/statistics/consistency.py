@@ -35,7 +35,7 @@ ROUNDING = 1e-12  # values of a metric closer than this are equal
 UNKNOWN = PerfectCalibration(float("nan"), float("nan"))
 
 
-def perfect(
+def metric_if_calibrated(
     c: Counts, metric: Callable[[Counts], float], *, rng: np.random.Generator, draws: int
 ) -> PerfectCalibration:
     """What a metric, such as ECE, would be if the scores were calibrated: its mean over draws of
@@ -49,7 +49,9 @@ def perfect(
     >>> from evalkit.metrics.calibration import bins_uniform, ece
     >>> from evalkit.metrics.counts import count
     >>> c = count(np.linspace(0.3, 0.7, 40), np.arange(40) >= 20)
-    >>> e = perfect(c, lambda c: ece(bins_uniform(c)), rng=np.random.default_rng(1), draws=200)
+    >>> e = metric_if_calibrated(
+    ...     c, lambda c: ece(bins_uniform(c)), rng=np.random.default_rng(1), draws=200
+    ... )
     >>> 0.1 < e.expected < 0.2, e.p < 0.05
     (True, True)
     """

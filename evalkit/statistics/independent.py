@@ -37,7 +37,7 @@ def difference(
     unit, method: what a page calls a user and the test. p and limits are NaN if an arm has fewer
     than two users or neither arm varies. Welch 1947, doi:10.1093/biomet/34.1-2.28.
 
-    >>> round(difference(mean_of([1, 2, 3, 4]), mean_of([0, 1, 1, 2])).p_value, 4)
+    >>> round(difference(arm_of_mean([1, 2, 3, 4]), arm_of_mean([0, 1, 1, 2])).p_value, 4)
     0.106
     """
     error = float(np.sqrt(treatment.variance + control.variance))
@@ -60,7 +60,7 @@ def lift(treatment: Arm, control: Arm, *, level: float = 0.95, unit: str = "user
     interval exactly if p < 1 − level. A limit is infinite if the control's interval contains 0, and
     everything is NaN if its value is 0. Fieller 1954, doi:10.1111/j.2517-6161.1954.tb00159.x.
 
-    >>> round(lift(mean_of([2, 4]), mean_of([1, 3])).difference.value, 3)
+    >>> round(lift(arm_of_mean([2, 4]), arm_of_mean([1, 3])).difference.value, 3)
     0.5
     """
     p = np.nan
@@ -155,7 +155,7 @@ class Arm:
         return max(self.users - 1, 1)
 
 
-def arm_of(value: float, scaled_influence: Floats, users: float | None = None) -> Arm:
+def arm_with_value(value: float, scaled_influence: Floats, users: float | None = None) -> Arm:
     """An arm with this value.
 
     scaled_influence: the influence of each user on the value, times the number of users: for a mean
@@ -178,25 +178,25 @@ class CentredValues(NamedTuple):
     deviations: Floats
 
 
-def centred(values: Floats) -> CentredValues:
+def centre_values(values: Floats) -> CentredValues:
     """The mean of the users' values, NaN without users, and each user's deviation from it."""
     mean = float(ratio(values.sum(), values.size))
     return CentredValues(mean, minus(values, mean))
 
 
-def mean_of(values: ArrayLike) -> Arm:
+def arm_of_mean(values: ArrayLike) -> Arm:
     """The arm of a mean, from one value per user. Raises InputError for a value that is not
     finite.
     """
-    mean, deviations = centred(finite("values", values))
-    return arm_of(mean, scaled_influence=deviations)
+    mean, deviations = centre_values(finite("values", values))
+    return arm_with_value(mean, scaled_influence=deviations)
 
 
-def ratio_of(values: Sums) -> Arm:
+def arm_of_ratio(values: Sums) -> Arm:
     """The arm of a ratio of sums, Σ numerator / Σ denominator, with the jackknife's error.
 
     values: a numerator and a denominator (`size`) per user. With denominators of 1 the result is
-    that of `mean_of`. The value is NaN if the denominators add up to 0. The error is NaN if a
+    that of `arm_of_mean`. The value is NaN if the denominators add up to 0. The error is NaN if a
     single user has the whole denominator.
 
     The influence of a user, times n, is (n − 1) times (ratio − ratio without the user). With many
@@ -206,7 +206,7 @@ def ratio_of(values: Sums) -> Arm:
     KDD 2018, doi:10.1145/3219819.3219919.
 
     >>> from evalkit.metrics.rows import Sums
-    >>> round(ratio_of(Sums([2, 1], [4, 2])).value, 3)
+    >>> round(arm_of_ratio(Sums([2, 1], [4, 2])).value, 3)
     0.5
     """
     numerator = finite("numerator", values.numerator)
@@ -220,7 +220,7 @@ def ratio_of(values: Sums) -> Arm:
     # denominator of the others
     deviation = minus(numerator, value * denominator)
     scaled_influence = ratio((n - 1) * deviation, total_of_others)
-    return arm_of(value, scaled_influence, users=kish(denominator))
+    return arm_with_value(value, scaled_influence, users=kish(denominator))
 
 
 def _freedom(first: Arm, second: Arm) -> float:
@@ -281,7 +281,8 @@ MAX_ENUMERATED = 20_000  # up to so many possible permutations all are visited
 MOST_DRAWS = 9_999
 FEWEST_DRAWS = 1_999
 MAX_UNITS_IN_ALL_DRAWS = 2**25  # units that are permuted in all: half a second
-TIE = 1e-9  # relative to t: values of t closer than this differ by rounding and count as equal
+# relative to t: values of t closer than this differ by rounding and count as equal
+T_TIE_TOLERANCE = 1e-9
 DOUBLINGS = 80  # of the distance, in search of a limit: after 80 it is taken as infinite
 HALVINGS = 25  # of the interval that holds a limit, which is then known to 3e-8 of its width
 # skewness of the difference of the means from which Welch's tails are no longer 2.5% each
@@ -457,16 +458,16 @@ BELOW = LimitSide(-1.0, lambda tails: tails.upper)
 ABOVE = LimitSide(1.0, lambda tails: tails.lower)
 
 
-class Null(NamedTuple):
+class NullHypothesis(NamedTuple):
     """A tested hypothesis: the first mean is `shift` larger than `ratio` times the second."""
 
     shift: float
     ratio: float
 
 
-def _null_of_difference(difference: float) -> Null:
+def _null_of_difference(difference: float) -> NullHypothesis:
     """The hypothesis that the first mean is the second + `difference`."""
-    return Null(shift=difference, ratio=1.0)
+    return NullHypothesis(shift=difference, ratio=1.0)
 
 
 def permuted_lift(
@@ -494,12 +495,12 @@ def permuted_lift(
     p = permutations.p if ratio_exists else np.nan
     units = first_values.size + second_values.size
 
-    def null_of_ratio(quotient: float) -> Null:
+    def null_of_ratio(quotient: float) -> NullHypothesis:
         """The hypothesis that the first mean is `quotient` times the second."""
         # The first arm's x are compared with the second arm's q x. Permutations hold x − c, where c
         # is the most frequent value. Less q c, which changes no difference, the two are
         # (x − c) − (q − 1) c and q (x − c): so the shift is (q − 1) c.
-        return Null(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
+        return NullHypothesis(shift=(quotient - 1) * permutations.most_frequent, ratio=quotient)
 
     # At ½, 1 and 1½; any other three ratios would give the same polynomials, as the difference is
     # linear in the ratio and its variance quadratic.
@@ -581,7 +582,7 @@ class PermutedSums(NamedTuple):
     total: Floats
     squares: Floats
 
-    def under(self, null: Null) -> ArmSums:
+    def under(self, null: NullHypothesis) -> ArmSums:
         """The sums after the hypothesis has made the units of both arms alike: x − shift in place
         of x for units that were observed in the first arm (treated), ratio · x for those of the
         second (controls). Each permutation mixes units of both.
@@ -649,14 +650,14 @@ class Permutations:
         """The p-value of no difference: twice the smaller tail."""
         return min(1.0, 2 * min(self.tails))
 
-    def _arms(self, null: Null) -> BothArms:
+    def _arms(self, null: NullHypothesis) -> BothArms:
         """The sums of both arms of each permutation under a hypothesis."""
         first = self.first.under(null)
         pooled = self.pooled.under(null)
         second = ArmSums(pooled.total - first.total, pooled.squares - first.squares)
         return BothArms(first, second)
 
-    def difference(self, null: Null) -> Floats:
+    def difference(self, null: NullHypothesis) -> Floats:
         """The mean of the first arm − that of the second, 0 on average under the hypothesis:
         (permutations,).
         """
@@ -665,14 +666,14 @@ class Permutations:
         difference: Floats = (self.weight * by_stratum).sum(axis=0)
         return difference
 
-    def variance(self, null: Null) -> Floats:
+    def variance(self, null: NullHypothesis) -> Floats:
         """The squared standard error of the difference in each permutation: (permutations,)."""
         arms = self._arms(null)
         first_variance = _squared_error(arms.first, self.n, self.weight)
         return first_variance + _squared_error(arms.second, self.m, self.weight)
 
     def as_polynomials(
-        self, null_at: Callable[[float], Null], centre: float, step: float
+        self, null_at: Callable[[float], NullHypothesis], centre: float, step: float
     ) -> PermutationPolynomials:
         """The difference and the variance of each permutation as polynomials of a tested value x,
         which takes less than adding up the arms again for each x.
@@ -736,7 +737,7 @@ class PermutationPolynomials:
         observed = t[0]  # the first permutation is the data
         rounding = 0.0  # of an infinite t, which ties only with itself
         if np.isfinite(observed):
-            rounding = TIE * max(1.0, abs(observed))
+            rounding = T_TIE_TOLERANCE * max(1.0, abs(observed))
         at_least = np.count_nonzero(t >= observed - rounding)
         at_most = np.count_nonzero(t <= observed + rounding)
         return Tails(lower=at_most / t.size, upper=at_least / t.size)

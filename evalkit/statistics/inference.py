@@ -14,8 +14,8 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats
 from evalkit.catalogue import kinds, metric, score_kinds as scores
-from evalkit.catalogue.kinds import Kind
-from evalkit.catalogue.metric import Combined, Harmonic, MetricAtK
+from evalkit.catalogue.kinds import MetricKind
+from evalkit.catalogue.metric import Harmonic, MeanOverClasses, MetricAtK
 from evalkit.catalogue.tables import PRECISION, against_rest
 from evalkit.metrics import counts, labels
 from evalkit.statistics import (
@@ -51,12 +51,12 @@ MethodFunction = TypeVar("MethodFunction", IntervalFunction, TestFunction)
 def estimate(statistic: Statistic, options: Options) -> Estimate:
     """The value of a statistic with its interval, cut to the range of the metric.
 
-    There are no limits if the value is undefined, or if `statistic.dominated`: one unit may have so
-    much of the weight that no interval keeps its level.
+    There are no limits if the value is undefined, or if `statistic.has_dominant_unit`: one unit may
+    have so much of the weight that no interval keeps its level.
     """
     if np.isnan(statistic.value):
         return interval_methods.no_interval(statistic, options, methods.UNDEFINED)
-    if statistic.dominated:
+    if statistic.has_dominant_unit:
         return interval_methods.no_interval(statistic, options, methods.DOMINATED)
     interval_of = method(statistic).interval
     metric = statistic.metric
@@ -95,12 +95,12 @@ def compare(first: Statistic, second: Statistic, options: Options) -> Comparison
     If both systems predict the same, both limits are 0 and p is 1: tests that add rows or cells to
     the data would report a width otherwise.
     """
-    if np.isnan(first.value - second.value) or not first.overlaps(second):
+    if np.isnan(first.value - second.value) or not first.shares_units_with(second):
         return undefined(options.level, options.unit)
     comparison = _tested(first, second, options)
     # the predictions are known to the base: for a metric that transforms another one the original,
     # otherwise the statistic itself
-    if not first.base().predicts_same(second.base()):
+    if not first.untransformed_statistic().predicts_same(second.untransformed_statistic()):
         return comparison
     # an error of 0 on infinitely many degrees of freedom gives limits of 0 and p = 1
     no_difference = DifferenceByT(
@@ -121,7 +121,7 @@ def _tested(first: Statistic, second: Statistic, options: Options) -> Comparison
     of 0. Then the difference may follow from the limits of both values, but only for rows and units
     of rows: other samples, such as time series, keep the result of their own test.
     """
-    if first.dominated or second.dominated:
+    if first.has_dominant_unit or second.has_dominant_unit:
         return methods.no_test(first, second, options, methods.DOMINATED)
     comparison = method(first).test(first, second, options)
     # the limits of both values may stand in for t, but one unit alone is not tested
@@ -251,8 +251,8 @@ def _transformed_interval(statistic: Statistic, options: Options) -> Estimate:
     original's limits.
     """
     kind = statistic.kind
-    assert isinstance(kind, metric.Transformed)
-    original = estimate(statistic.base(), options)
+    assert isinstance(kind, metric.TransformedMetric)
+    original = estimate(statistic.untransformed_statistic(), options)
     # a decreasing function exchanges the limits
     low, high = sorted((kind.function(original.low), kind.function(original.high)))
     return replace(original, value=statistic.value, low=low, high=high)
@@ -265,9 +265,9 @@ def _transformed_test(first: Statistic, second: Statistic, options: Options) -> 
     So the difference is exactly f(a) − f(b), and the interval contains 0 if the original's does.
     """
     kind = first.kind
-    assert isinstance(kind, metric.Transformed)
-    original_first = first.base()
-    original_second = second.base()
+    assert isinstance(kind, metric.TransformedMetric)
+    original_first = first.untransformed_statistic()
+    original_second = second.untransformed_statistic()
     original_difference = original_first.value - original_second.value
     if original_difference:
         slope = (first.value - second.value) / original_difference
@@ -334,7 +334,7 @@ def _scarce_mean_interval(statistic: ScoreStatistic, options: Options) -> Estima
     low, high = statistic.metric.ends
     bias = sum(component.share * component.bias for component in statistic.components())
     unbiased_value = np.clip(statistic.value - bias, low, high)
-    unbiased = closed_forms.ranged_t(
+    unbiased = closed_forms.t_within_range(
         float(unbiased_value),
         statistic.spread.error,
         freedom=statistic.freedom,
@@ -447,7 +447,7 @@ def _share_difference(first: RowStatistic, second: RowStatistic, level: float) -
     meaning: `_coverage_test` names its own.
     """
     if first.layout is Layout.PLAIN:
-        rows = first.discordant(second)
+        rows = first.discordant_rows(second)
         return intervals.tango(rows.first_only, rows.second_only, rows.n, level=level)
     by_t = DifferenceByT(
         value=first.value - second.value,
@@ -557,13 +557,13 @@ class Rule(Generic[MethodFunction]):
     it takes both.
     """
 
-    kinds: type[Kind] | tuple[type[Kind], ...]
+    kinds: type[MetricKind] | tuple[type[MetricKind], ...]
     layouts: tuple[Layout, ...]
     function: MethodFunction
     name: str
     in_memory: bool | None = None
 
-    def fits(self, kind: type[Kind], layout: Layout, *, in_memory: bool) -> bool:
+    def fits(self, kind: type[MetricKind], layout: Layout, *, in_memory: bool) -> bool:
         """True if the rule is for this kind and this layout. in_memory: True if the sample has the
         values of every unit, False if it has sums alone.
         """
@@ -576,7 +576,7 @@ PLAIN_ROWS = (Layout.PLAIN,)
 UNIT_LAYOUTS = (Layout.CLUSTERED, Layout.WEIGHTED)
 ROW_LAYOUTS = (*PLAIN_ROWS, *UNIT_LAYOUTS)
 IN_TIME_ORDER = (Layout.SERIES,)
-COMBINING = (Combined, Harmonic)  # kinds that combine other metrics
+COMBINING = (MeanOverClasses, Harmonic)  # kinds that combine other metrics
 
 COVERAGE_LIMITS = (
     "limits of the shares of the classes that are known to reach the precision, and that may"
@@ -634,26 +634,26 @@ MEAN_OF_SERIES = f"{MEAN_OF_VALUES}, {AUTOCOVARIANCES}"
 HALF_OF_DIFFERENCE = "half the interval of the difference, from sign flips of the units' sums"
 
 INTERVALS: tuple[Rule[IntervalFunction], ...] = (
-    Rule(Kind, (Layout.KNOWN,), interval_methods.stated_estimate, "as given"),
-    Rule(Kind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
-    Rule(Kind, (Layout.DIVIDED,), interval_methods.divided, HALF_OF_DIFFERENCE),
-    Rule(kinds.PerUnit, (Layout.DRAWN,), interval_methods.mean_of_drawn, BY_DRAWS),
-    Rule(kinds.PerUnit, (Layout.JUDGED,), judged.interval, judged.METHOD),
+    Rule(MetricKind, (Layout.KNOWN,), interval_methods.stated_estimate, "as given"),
+    Rule(MetricKind, (Layout.FOLDS,), interval_methods.mean_over_folds, "Nadeau–Bengio"),
+    Rule(MetricKind, (Layout.DIVIDED,), interval_methods.divided, HALF_OF_DIFFERENCE),
+    Rule(kinds.MeanPerUnit, (Layout.DRAWN,), interval_methods.mean_of_drawn, BY_DRAWS),
+    Rule(kinds.MeanPerUnit, (Layout.JUDGED,), judged.interval, judged.METHOD),
     Rule(kinds.Proportion, (Layout.INDEPENDENT,), interval_methods.wilson, "Wilson"),
-    Rule(kinds.PerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, MEAN_OR_SHARE),
+    Rule(kinds.MeanPerUnit, (Layout.INDEPENDENT,), interval_methods.mean_of_arm, MEAN_OR_SHARE),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), interval_methods.ratio_of_arm, JACKKNIFE_OF_ARM),
     Rule(
-        metric.Transformed,
+        metric.TransformedMetric,
         (*ROW_LAYOUTS, *IN_TIME_ORDER),
         _transformed_interval,
         "the original's, transformed",
     ),
-    Rule(Combined, ROW_LAYOUTS, _mean_interval, MOVER_OF_PARTS),
+    Rule(MeanOverClasses, ROW_LAYOUTS, _mean_interval, MOVER_OF_PARTS),
     Rule(Harmonic, ROW_LAYOUTS, _harmonic_interval, MOVER_OF_PARTS),
     Rule(scores.Calibration, ROW_LAYOUTS, interval_methods.no_interval, "none"),
     Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.interval, BOOTSTRAP),
     Rule(kinds.Loss, IN_TIME_ORDER, interval_methods.summed_mean, MEAN_OF_SERIES),
-    Rule(Kind, IN_TIME_ORDER, interval_methods.delta_by_kurtosis, DELTA_OF_SERIES),
+    Rule(MetricKind, IN_TIME_ORDER, interval_methods.delta_by_kurtosis, DELTA_OF_SERIES),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,
@@ -683,9 +683,11 @@ INTERVALS: tuple[Rule[IntervalFunction], ...] = (
         JACKKNIFE_BY_KURTOSIS,
         in_memory=True,
     ),
-    Rule(kinds.PerUnit, PLAIN_ROWS, interval_methods.mean, MEAN_OR_SHARE),
-    Rule(kinds.PerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
-    Rule((kinds.PerUnit, kinds.Loss, scores.Median), ROW_LAYOUTS, interval_methods.delta, DELTA),
+    Rule(kinds.MeanPerUnit, PLAIN_ROWS, interval_methods.mean, MEAN_OR_SHARE),
+    Rule(kinds.MeanPerUnit, (Layout.CLUSTERED,), interval_methods.jackknife, JACKKNIFE),
+    Rule(
+        (kinds.MeanPerUnit, kinds.Loss, scores.Median), ROW_LAYOUTS, interval_methods.delta, DELTA
+    ),
     Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_interval, COVERAGE_LIMITS),
     Rule(kinds.Agreement, PLAIN_ROWS, interval_methods.skewness_corrected_by_influence, HALL),
     Rule(kinds.Agreement, UNIT_LAYOUTS, interval_methods.ranged_t_by_unit, LOGIT_BY_UNIT),
@@ -694,7 +696,7 @@ INTERVALS: tuple[Rule[IntervalFunction], ...] = (
     Rule(scores.Gap, UNIT_LAYOUTS, interval_methods.gap_of_units, interval_methods.GAP),
     Rule(scores.Lift, UNIT_LAYOUTS, interval_methods.lift_of_units, LOGIT_BY_UNIT),
     Rule(scores.AtBaseRate, UNIT_LAYOUTS, interval_methods.at_base_rate_of_units, LOGIT_BY_UNIT),
-    Rule(Kind, UNIT_LAYOUTS, interval_methods.ranged_t_by_unit, LOGIT_BY_UNIT),
+    Rule(MetricKind, UNIT_LAYOUTS, interval_methods.ranged_t_by_unit, LOGIT_BY_UNIT),
     Rule(kinds.Share, PLAIN_ROWS, interval_methods.wilson, "Wilson"),
     Rule(scores.Area, PLAIN_ROWS, interval_methods.delong, DELONG_OR_NEWCOMBE),
     Rule(scores.AtBaseRate, PLAIN_ROWS, interval_methods.at_base_rate, LOGIT_BY_RARER_CLASS),
@@ -744,25 +746,30 @@ FLIPS_OR_JACKKNIFE = f"{FLIPS_OF_UNITS}, {JACKKNIFE} if the denominators differ"
 FLIPS_OR_DELTA = f"{FLIPS_OF_UNITS}, {DELTA} above 20,000 units"
 
 TESTS: tuple[Rule[TestFunction], ...] = (
-    Rule(Kind, (Layout.KNOWN,), methods.no_test, "none"),
-    Rule(Kind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
-    Rule(Kind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
-    Rule(kinds.PerUnit, (Layout.DRAWN,), methods.two_drawn, BY_DRAWS),
-    Rule(kinds.PerUnit, (Layout.JUDGED,), judged.compare, judged.METHOD),
+    Rule(MetricKind, (Layout.KNOWN,), methods.no_test, "none"),
+    Rule(MetricKind, (Layout.FOLDS,), methods.two_folds, "Nadeau–Bengio's corrected t"),
+    Rule(MetricKind, (Layout.DIVIDED,), methods.flips_of_sums, "sign flips of the units' sums"),
+    Rule(kinds.MeanPerUnit, (Layout.DRAWN,), methods.two_drawn, BY_DRAWS),
+    Rule(kinds.MeanPerUnit, (Layout.JUDGED,), judged.compare, judged.METHOD),
     Rule(
         kinds.Proportion,
         (Layout.INDEPENDENT,),
         methods.two_proportions,
         "the score test with its interval",
     ),
-    Rule(kinds.PerUnit, (Layout.INDEPENDENT,), methods.two_means, WELCH_OR_PERMUTATION),
+    Rule(kinds.MeanPerUnit, (Layout.INDEPENDENT,), methods.two_means, WELCH_OR_PERMUTATION),
     Rule(kinds.Ratio, (Layout.INDEPENDENT,), methods.two_ratios, JACKKNIFE),
-    Rule(metric.Transformed, (*ROW_LAYOUTS, *IN_TIME_ORDER), _transformed_test, "the original's"),
+    Rule(
+        metric.TransformedMetric,
+        (*ROW_LAYOUTS, *IN_TIME_ORDER),
+        _transformed_test,
+        "the original's",
+    ),
     Rule(COMBINING, PLAIN_ROWS, methods.welch_or_kurtosis_t, WELCH_BY_CLASS),
     Rule(COMBINING, UNIT_LAYOUTS, methods.welch_or_kurtosis_t, DELTA_BY_KURTOSIS, in_memory=True),
     Rule(scores.Calibration, ROW_LAYOUTS, methods.no_test, "none"),
     Rule(kinds.Resampled, (*ROW_LAYOUTS, *IN_TIME_ORDER), row_bootstrap.test, BOOTSTRAP),
-    Rule(Kind, IN_TIME_ORDER, methods.diebold_mariano, DIEBOLD_MARIANO),
+    Rule(MetricKind, IN_TIME_ORDER, methods.diebold_mariano, DIEBOLD_MARIANO),
     Rule(
         scores.FunctionOfMeans,
         ROW_LAYOUTS,
@@ -786,8 +793,8 @@ TESTS: tuple[Rule[TestFunction], ...] = (
         in_memory=True,
     ),
     Rule(kinds.Loss, PLAIN_ROWS, methods.paired_t, "paired t"),
-    Rule(kinds.PerUnit, PLAIN_ROWS, methods.flips, "sign flips"),
-    Rule(kinds.PerUnit, (Layout.CLUSTERED,), methods.flips, FLIPS_OF_UNITS),
+    Rule(kinds.MeanPerUnit, PLAIN_ROWS, methods.sign_flip_test, "sign flips"),
+    Rule(kinds.MeanPerUnit, (Layout.CLUSTERED,), methods.sign_flip_test, FLIPS_OF_UNITS),
     Rule(kinds.ClassCoverage, ROW_LAYOUTS, _coverage_test, "the test that inverts such limits"),
     Rule((kinds.OwnShare, kinds.Agreement), UNIT_LAYOUTS, methods.influence, DELTA_BY_KISH),
     Rule(
@@ -799,12 +806,12 @@ TESTS: tuple[Rule[TestFunction], ...] = (
     ),
     Rule(kinds.Loss, (Layout.WEIGHTED,), methods.t_of_shared_units, DELTA),
     Rule(
-        (kinds.PerUnit, kinds.Loss, kinds.Smooth, scores.Median),
+        (kinds.MeanPerUnit, kinds.Loss, kinds.Smooth, scores.Median),
         ROW_LAYOUTS,
         methods.influence,
         DELTA,
     ),
-    Rule(Kind, UNIT_LAYOUTS, methods.influence, DELTA_BY_KISH),
+    Rule(MetricKind, UNIT_LAYOUTS, methods.influence, DELTA_BY_KISH),
     Rule(kinds.OwnShare, PLAIN_ROWS, methods.predictive_values, SCORE_TEST_OF_PRECISIONS),
     Rule(kinds.Share, PLAIN_ROWS, methods.mcnemar, "McNemar's test with Tango's interval"),
     Rule(scores.Area, PLAIN_ROWS, methods.two_areas, "DeLong's variance, Welch's t"),
@@ -864,21 +871,25 @@ RECHOSEN = Method(
 
 
 def _first_fitting(
-    rules: Iterable[Rule[MethodFunction]], kind: type[Kind], layout: Layout, *, in_memory: bool
+    rules: Iterable[Rule[MethodFunction]],
+    kind: type[MetricKind],
+    layout: Layout,
+    *,
+    in_memory: bool,
 ) -> Rule[MethodFunction]:
     """The first rule of a table that fits a kind and a layout; StopIteration if none does."""
     return next(rule for rule in rules if rule.fits(kind, layout, in_memory=in_memory))
 
 
 @cache
-def _method_of_kind(kind: type[Kind], layout: Layout, *, in_memory: bool) -> Method:
+def _method_of_kind(kind: type[MetricKind], layout: Layout, *, in_memory: bool) -> Method:
     """The method from the first interval rule and the first test rule that fit a kind."""
     interval = _first_fitting(INTERVALS, kind, layout, in_memory=in_memory)
     test = _first_fitting(TESTS, kind, layout, in_memory=in_memory)
     return Method(interval.function, interval.name, test.function, test.name)
 
 
-def _method(kind: Kind, layout: Layout, *, in_memory: bool, rechosen: bool) -> Method:
+def _method(kind: MetricKind, layout: Layout, *, in_memory: bool, rechosen: bool) -> Method:
     """The method of a kind of metric on a layout. It is apart from `method` because `method_names`
     names methods where there are no statistics yet. rechosen: True if bootstrap samples choose
     their own thresholds.
@@ -902,7 +913,7 @@ def method(statistic: Statistic) -> Method:
 
 # the tests that may flip the signs of differences per unit
 FLIPPING = (
-    methods.flips,
+    methods.sign_flip_test,
     methods.losses,
     methods.flips_or_t,
     methods.flips_or_influence,
@@ -915,9 +926,9 @@ def flipped_differences(first: Statistic, second: Statistic) -> Floats | None:
     their test flips no signs or they share no units.
     """
     # of a transformed metric the original is tested
-    first = first.base()
-    second = second.base()
-    if method(first).test not in FLIPPING or not first.overlaps(second):
+    first = first.untransformed_statistic()
+    second = second.untransformed_statistic()
+    if method(first).test not in FLIPPING or not first.shares_units_with(second):
         return None
     assert isinstance(first, TermStatistic)
     assert isinstance(second, TermStatistic)
@@ -971,7 +982,7 @@ LIFTS: dict[TestFunction, TestFunction] = {
     methods.two_proportions: methods.lift_of_shares,
 }
 DETECTABLE: dict[TestFunction, Callable[..., float]] = {
-    methods.flips: methods.detectable_by_pairs,
+    methods.sign_flip_test: methods.detectable_by_pairs,
     methods.mcnemar: methods.detectable_by_decisions,
     methods.two_proportions: methods.detectable_by_shares,
     methods.two_means: methods.detectable_by_means,

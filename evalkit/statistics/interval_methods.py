@@ -77,7 +77,7 @@ def t_on_range(
         n = statistic.n
     if ends is None:
         ends = statistic.metric.ends
-    return closed_forms.ranged_t(
+    return closed_forms.t_within_range(
         statistic.value,
         error,
         freedom=freedom,
@@ -185,7 +185,7 @@ def jackknife(
     """
     sums = statistic.sums
     sums_of_units = sums.summed_by_unit(sums.defined, statistic.unit)
-    ratio_of_sums = independent.ratio_of(sums_of_units)
+    ratio_of_sums = independent.arm_of_ratio(sums_of_units)
     spread = ratio_of_sums.spread
     freedom = ratio_of_sums.freedom
     if by_kurtosis:
@@ -232,7 +232,7 @@ def arm_within(arm: Arm, low: float, high: float, *, level: float) -> Estimate:
     or log scale; NaN without units.
     """
     freedom = arm.spread.kurtosis_freedom(arm.freedom) if arm.n else 0.0
-    return closed_forms.ranged_t(
+    return closed_forms.t_within_range(
         arm.value, arm.spread.error, freedom=freedom, n=arm.n, level=level, ends=(low, high)
     )
 
@@ -326,7 +326,7 @@ def at_rechosen_threshold(statistic: RowStatistic, options: Options) -> Estimate
     error_by_samples = np.nanstd(statistic.bootstrap_values)
     # fmax ignores NaN, the standard deviation if no sample has a value
     larger_error = float(np.fmax(error_at_fixed, error_by_samples))
-    on_new_rows = closed_forms.ranged_t(
+    on_new_rows = closed_forms.t_within_range(
         statistic.value_on_new_rows,
         larger_error,
         freedom=_kish_freedom(statistic),
@@ -524,7 +524,7 @@ def decision_with_half_rows(statistic: ScoreStatistic, options: Options) -> Esti
     padded = Counts.from_columns(decisions.threshold, np.cumsum([tp, fn]), np.cumsum([fp, tn]))
     influence_of_cell = np.ravel(kind.influence_table(padded))  # in the order TP, FN, FP, TN
     spread = Spread.from_influence(influence_of_cell, frequency=np.array([tp, fn, fp, tn]))
-    estimate = closed_forms.ranged_t(
+    estimate = closed_forms.t_within_range(
         kind.value_of_table(padded),
         spread.error,
         freedom=spread.kurtosis_freedom(padded.total - 1),

@@ -157,7 +157,7 @@ class Comparison:
             return self
         two_sided = self.difference
         # without tails of its own the null distribution is symmetric and continuous
-        tails = self.tails or Tails.symmetric(self.p_value, two_sided.value)
+        tails = self.tails or Tails.from_two_sided_p(self.p_value, two_sided.value)
         p = alternative.p_value(self.p_value, tails)
         low, high = alternative.limits(two_sided.low, two_sided.high)
         if np.isnan([two_sided.low, two_sided.high]).any():
@@ -183,7 +183,7 @@ class Comparison:
         """The difference and its interval, p and adjusted p, as a page shows them."""
         d = self.difference
         p = f"p {numbers.p_value(self.p_value)}, adjusted {numbers.p_value(self.adjusted)}"
-        return f"{numbers.estimate(d.value, d.low, d.high, numbers.signed)}, {p}"
+        return f"{numbers.estimate(d.value, d.low, d.high, numbers.signed_number)}, {p}"
 
     def __repr__(self) -> str:
         """The difference, p, the method, n and the unit."""

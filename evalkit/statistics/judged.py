@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, ratio
-from evalkit.statistics.closed_forms import ranged_t
+from evalkit.statistics.closed_forms import t_within_range
 from evalkit.statistics.intervals import Comparison, Estimate
 from evalkit.statistics.methods import Options
 from evalkit.statistics.significance import DifferenceByT
@@ -303,10 +303,10 @@ def interval(statistic: JudgedStatistic, options: Options) -> Estimate:
     """The mean of the judge's scores, corrected by the labels, with limits by t. The degrees of
     freedom are labelled units (or clusters) − 2, or fewer by the kurtosis of the influence values.
 
-    For labels of 0 and 1 the mean is a share, and its limits are those of `ranged_t`: t on the
-    logit scale, on labelled units − 2 degrees of freedom whatever the kurtosis. If all labels are
-    equal, the error is 0 and `ranged_t` gives Wilson's limits. A corrected mean outside 0 … 1 has
-    no logit: it keeps plain t.
+    For labels of 0 and 1 the mean is a share, and its limits are those of `t_within_range`: t on
+    the logit scale, on labelled units − 2 degrees of freedom whatever the kurtosis. If all labels
+    are equal, the error is 0 and `t_within_range` gives Wilson's limits. A corrected mean outside 0
+    … 1 has no logit: it keeps plain t.
     """
     mean = by_t(
         statistic.value,
@@ -317,7 +317,7 @@ def interval(statistic: JudgedStatistic, options: Options) -> Estimate:
     )
     if not statistic.has_binary_labels or not 0 <= mean.value <= 1:
         return mean.interval(options.level)
-    return ranged_t(
+    return t_within_range(
         mean.value,
         mean.error,
         freedom=statistic.freedom,

@@ -187,7 +187,7 @@ class NormalGroups:
 
     def _drawn_statistics(self, gap: float) -> Floats:
         """T(gap) of each draw of errors, if this is the true gap; (draws,)."""
-        distances = self._distances(self.closest(gap), gap)
+        distances = self._distances(self.closest_values(gap), gap)
         largest: Floats = (self._pair_noise + distances[:, None]).max(axis=0)
         return largest
 
@@ -211,7 +211,7 @@ class NormalGroups:
         first, second = np.nonzero(~np.eye(len(self.value), dtype=bool))
         return first, second
 
-    def closest(self, gap: float) -> Floats:
+    def closest_values(self, gap: float) -> Floats:
         """The values closest to the observed ones, in standard errors, whose largest gap is this;
         (groups,).
         """

@@ -98,7 +98,7 @@ def max_t_of_sums(
     root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     sorted_observed = observed[order, None]
     # lowered by the rounding error, so that a draw which is equal but for rounding counts
-    reached = sorted_observed - signflip.TIE * np.abs(sorted_observed)
+    reached = sorted_observed - signflip.SUM_TIE_TOLERANCE * np.abs(sorted_observed)
     extreme_draws = np.zeros(m, np.int64)  # by column, from the most extreme one on
     draws_at_once = max(1, signflip.MAX_SUMS_HELD // m)
     for start in range(0, draws, draws_at_once):
@@ -297,8 +297,8 @@ def _observed_statistics(
         statistic = alternative.evidence(scaled.sum(axis=0))
         # Lowered by the rounding error, so that a draw which is equal but for rounding counts. Its
         # second part does not fall with the statistic: the scaled differences have the length 1.
-        relative_rounding = signflip.TIE * np.abs(statistic)
-        observed[block] = statistic - relative_rounding - signflip.TIE
+        relative_rounding = signflip.SUM_TIE_TOLERANCE * np.abs(statistic)
+        observed[block] = statistic - relative_rounding - signflip.SUM_TIE_TOLERANCE
     return ObservedStatistics(norm, observed)
 
 

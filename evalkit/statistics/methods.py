@@ -11,7 +11,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, minus, ratio
 from evalkit.catalogue import kinds, score_kinds
 from evalkit.catalogue.metric import Metric, MetricAtK
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.metrics.rows import Sums, defined_in_both
 from evalkit.statistics import closed_forms, independent, intervals, power, proportions
 from evalkit.statistics.independent import Arm
@@ -75,7 +75,7 @@ class Options:
     level: float
     rng: np.random.Generator
     unit: str = "row"
-    limits: Limits = USUAL
+    limits: Limits = USUAL_LIMITS
     test_to_train: float = 0.0
     many_units: bool = False
     seed: int = 0
@@ -94,13 +94,13 @@ def mcnemar(first: RowStatistic, second: RowStatistic, options: Options) -> Comp
     It is used in place of McNemar's mid-p test, which is conservative with few rows and has no
     interval.
     """
-    rows = first.discordant(second)
+    rows = first.discordant_rows(second)
     return proportions.mcnemar_asymptotic(
         rows.first_only, rows.second_only, rows.n, level=options.level, unit=options.unit
     )
 
 
-def flips(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
+def sign_flip_test(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
     """The sign-flip test of two means, or of two ratios of sums with the same denominator; the rows
     of a unit are flipped together.
 
@@ -145,7 +145,7 @@ def flips_or_t(first: TermStatistic, second: TermStatistic, options: Options) ->
     units = int(first.sums.defined.sum()) if first.unit is None else first.n
     if units > options.limits.flipped:
         return t_test(first, second, options)
-    return flips(first, second, options)
+    return sign_flip_test(first, second, options)
 
 
 def losses(first: TermStatistic, second: TermStatistic, options: Options) -> Comparison:
@@ -179,7 +179,7 @@ def flips_or_influence(first: RowStatistic, second: RowStatistic, options: Optio
     otherwise t by influence values.
     """
     if first.n <= options.limits.flipped and first.counts_same_rows(second):
-        return flips(first, second, options)
+        return sign_flip_test(first, second, options)
     return t_of_shared_units(first, second, options)
 
 
@@ -192,7 +192,7 @@ def t_of_shared_units(
     The degrees of freedom are Kish's number of units, which both systems share, less 1. They are at
     least 1: Kish's number is near 1 if one unit has nearly all the weight.
     """
-    difference = first.shared_difference(second)
+    difference = first.difference_on_shared_units(second)
     by_t = DifferenceByT(
         value=difference.value,
         error=difference.error,
@@ -233,7 +233,7 @@ def paired_t(first: SpreadStatistic, second: SpreadStatistic, options: Options) 
     """The difference of two means by Student's paired t, where only sums over the units that have
     both values are in memory.
     """
-    difference = first.shared_difference(second)
+    difference = first.difference_on_shared_units(second)
     by_t = DifferenceByT(
         value=difference.value,
         error=difference.error,
@@ -253,17 +253,17 @@ def diebold_mariano(first: RowStatistic, second: RowStatistic, options: Options)
     not made of terms of single rows, and is compared by its influence values on all rows.
     """
     if isinstance(first.kind, kinds.RatioOfSums):
-        difference = first.shared_difference(second)
+        difference = first.difference_on_shared_units(second)
     else:
         spread = first.difference_spread(second)
         difference = Difference(
             value=first.value - second.value,
             error=spread.error,
             n=int(spread.n),
-            tapered=spread.tapered,
+            has_bartlett_weights=spread.has_bartlett_weights,
         )
     method = DIEBOLD_MARIANO
-    if difference.tapered:  # the plain sum of autocovariances was not positive
+    if difference.has_bartlett_weights:  # the plain sum of autocovariances was not positive
         method = TAPERED
     by_t = DifferenceByT(
         value=difference.value,
@@ -299,14 +299,14 @@ NO_GROWTH = VarianceGrowth(0.0, 0.0, 0.0)
 class PairedDifference(DifferenceByT):
     """The difference of two statistics of the same n units.
 
-    growth: how the variance of the units' differences grows with the true difference.
+    variance_growth: how the variance of the units' differences grows with the true difference.
     exactness_margin: how much larger the smallest difference is that sign flips detect than that of
     t. Sign flips are conservative if other signs often give the observed mean, as where all units
     that differ do so by one amount. The margin is then half the distance of two neighbouring
     possible means, otherwise 0.
     """
 
-    growth: VarianceGrowth = NO_GROWTH
+    variance_growth: VarianceGrowth = NO_GROWTH
     exactness_margin: float = 0.0
 
     @property
@@ -319,7 +319,9 @@ class PairedDifference(DifferenceByT):
         `difference`.
         """
         # the observed variance + Var(assumed) − Var(observed), both taken as improvements
-        change = self.growth.added(abs(difference)) - self.growth.added(abs(self.value))
+        change = self.variance_growth.added(abs(difference)) - self.variance_growth.added(
+            abs(self.value)
+        )
         variance = self.spread**2 + change
         return float(np.sqrt(max(variance, 0.0)))
 
@@ -337,8 +339,9 @@ class PairedDifference(DifferenceByT):
             self.n,
             level=level,
             power=POWER,
-            grows=self.growth.linear,  # the change of the variance from a true difference of 0 on
-            bends=self.growth.quadratic,
+            # the change of the variance from a true difference of 0 on
+            grows=self.variance_growth.linear,
+            bends=self.variance_growth.quadratic,
         )
         return self.exactness_margin + by_t
 
@@ -352,8 +355,8 @@ def paired(first: TermStatistic, second: TermStatistic) -> PairedDifference:
     if first.unit is None and are_means:
         return _paired_means(first, second, defined)
     unit = first.unit  # both systems have the same rows in the same units
-    first_ratio = independent.ratio_of(first.sums.summed_by_unit(defined, unit))
-    second_ratio = independent.ratio_of(second.sums.summed_by_unit(defined, unit))
+    first_ratio = independent.arm_of_ratio(first.sums.summed_by_unit(defined, unit))
+    second_ratio = independent.arm_of_ratio(second.sums.summed_by_unit(defined, unit))
     # The influence of each unit times the number of units. On a mean this is the unit's deviation
     # from it, which `standard_error` takes; on a ratio it is the jackknife's counterpart.
     scaled_influence = first_ratio.scaled_influence - second_ratio.scaled_influence
@@ -398,7 +401,7 @@ def _paired_means(
         freedom=n - 1,
         method="paired t",
         scale=largest,  # an error that is tiny beside the largest difference is a rounding error
-        growth=_variance_growth(first_values, second_values, first.metric),
+        variance_growth=_variance_growth(first_values, second_values, first.metric),
         exactness_margin=exactness_margin,
     )
 
@@ -813,8 +816,8 @@ def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
             treatment, control, rng=options.rng, level=options.level, unit=options.unit
         )
     return independent.difference(
-        independent.mean_of(treatment),
-        independent.mean_of(control),
+        independent.arm_of_mean(treatment),
+        independent.arm_of_mean(control),
         level=options.level,
         unit=options.unit,
     )
@@ -822,7 +825,7 @@ def two_means(first: UnitStatistic, second: UnitStatistic, options: Options) -> 
 
 def _ratio_arm(statistic: UnitStatistic) -> Arm:
     """The ratio of sums of an arm, with the jackknife's influence of each unit."""
-    return independent.ratio_of(statistic.sums)
+    return independent.arm_of_ratio(statistic.sums)
 
 
 def two_ratios(first: UnitStatistic, second: UnitStatistic, options: Options) -> Comparison:
@@ -874,7 +877,7 @@ def lift_of_means(first: UnitStatistic, second: UnitStatistic, options: Options)
     ):
         return independent.permuted_lift(treatment, control, rng=options.rng, level=options.level)
     return independent.lift(
-        independent.mean_of(treatment), independent.mean_of(control), level=options.level
+        independent.arm_of_mean(treatment), independent.arm_of_mean(control), level=options.level
     )
 
 
@@ -941,7 +944,7 @@ def detectable_by_decisions(
 
     comparison: not used; every rule for a detectable difference takes one.
     """
-    rows = first.discordant(second)
+    rows = first.discordant_rows(second)
     observed_difference = ratio(abs(rows.first_only - rows.second_only), rows.n)
     concordant = 1 - rows.share
     variance_at_0 = rows.share - concordant * float(observed_difference)

@@ -228,7 +228,7 @@ def error_of_pairs(
     systems; it tells which true difference the data are taken to have.
     """
     difference = methods.paired(first, second)
-    growth = difference.growth
+    growth = difference.variance_growth
     sign = first.metric.sign  # sign · difference is above 0 if the first system is better
     # Var(0): the observed variance, less what `growth` adds at the true difference of the data
     difference_of_data = _assumed_difference(comparison)
@@ -254,7 +254,7 @@ def error_of_decisions(
 
     comparison: of the two systems; it tells which true difference the data are taken to have.
     """
-    rows = first.discordant(second)
+    rows = first.discordant_rows(second)
     disagreeing = rows.share
     agreeing = 1 - disagreeing
     # Var(0): the observed variance, less its growth at the true difference of the data
@@ -282,7 +282,7 @@ def stretch_of_decisions(
     The factor is that of a planned sample of n rows, in which the decisions disagree as often as
     here, and whose normal lower limit is −margin. margin: of non-inferiority.
     """
-    rows = first.discordant(second)
+    rows = first.discordant_rows(second)
     disagreeing = rows.share
     normal_error = float(np.sqrt(disagreeing / n))
     normal_distance = normal_quantile(level) * normal_error

@@ -37,7 +37,7 @@ CACHED_RESULTS = 4
 MAX_CACHED_UNITS = 2**16  # most units whose draws are cached: some megabytes
 MAX_SUMS_HELD = 2**22  # drawn sums held at once when many columns share their signs
 MAX_MATRIX_ORDER = 64  # points of the Walsh–Hadamard transform that one product takes
-TIE = 1e-12  # relative to Σ|d|: sums that differ by less differ by rounding only
+SUM_TIE_TOLERANCE = 1e-12  # relative to Σ|d|: sums that differ by less differ by rounding only
 # most work of `lattice_p`, distinct sizes × Σ |steps| (about the points of its transform): a second
 MAX_LATTICE_WORK = 2**25
 MOST_SIZES = 64  # most distinct magnitudes of differences on a lattice
@@ -285,7 +285,7 @@ def exact_p(differences: Floats, tie_weight: float = 1.0) -> PValue | None:
     if n == 0:
         return PValue(1.0, "no difference", overlap=1.0)  # both one-sided p-values are 1
     sizes = np.abs(nonzero)
-    if sizes.max() - sizes.min() <= TIE * sizes.max():
+    if sizes.max() - sizes.min() <= SUM_TIE_TOLERANCE * sizes.max():
         positives = int(np.sum(nonzero > 0))
         p, tied = _binomial_p(positives, n, tie_weight)
         method = "exact binomial"
@@ -340,7 +340,7 @@ def _enumerated_p(differences: Floats, tie_weight: float) -> TiedP:
     """P(|Σ ± d| ≥ |Σ d|) over all sign vectors of the differences d, where vectors with
     |Σ ± d| = |Σ d| count with `tie_weight`; and P(Σ ± d = Σ d).
     """
-    rounding = TIE * np.abs(differences).sum()  # sums that differ by less are equal
+    rounding = SUM_TIE_TOLERANCE * np.abs(differences).sum()  # sums that differ by less are equal
     observed = abs(differences.sum())
     excess = np.abs(enumerated(differences)) - observed  # |Σ ± d| − |Σ d|
     is_equal = np.abs(excess) <= rounding
@@ -591,7 +591,7 @@ class Memory(threading.local):
         return self.ends[:, :draws]
 
 
-def ranges(
+def null_mean_ranges(
     total: Floats,
     count: Floats,
     *,
@@ -614,7 +614,9 @@ def ranges(
     Signs are applied to total − mean · count, whose sum is 0. The sums of the flipped and of the
     unflipped units are then opposite, so that one sum per draw gives both ends.
 
-    >>> r = ranges(np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0)
+    >>> r = null_mean_ranges(
+    ...     np.array([1.0, 3.0]), np.ones(2), rng=np.random.default_rng(1), draws=0
+    ... )
     >>> r.mean, r.low, r.high
     (2.0, array([-inf,  -1.]), array([inf,  1.]))
     """
@@ -627,7 +629,7 @@ def ranges(
     rows = float(count.sum())
     mean = float(total.sum()) / rows
     size_sum = float(np.abs(total).sum())
-    rounding = TIE * size_sum / rows
+    rounding = SUM_TIE_TOLERANCE * size_sum / rows
     all_draws = factors.unflipped.size
     if is_random:  # one more draw, which flips nothing; among all sign vectors it is already
         all_draws += 1
@@ -682,8 +684,8 @@ class DrawnOrder(NamedTuple):
 
 def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
     """The order in which units get their signs: the same one for `total` and −`total`, so that
-    swapping the systems gives the same p. total, count: as in `ranges`. The result's `own_mirror`
-    is True if −`total`, with its rows, is `total` in another order.
+    swapping the systems gives the same p. total, count: as in `null_mean_ranges`. The result's
+    `own_mirror` is True if −`total`, with its rows, is `total` in another order.
 
     >>> for total in ([-1.0, 3.0], [1.0, -3.0], [1.0, -1.0]):
     ...     order = _drawn_order(np.array(total), np.ones(2))
@@ -711,9 +713,9 @@ def _drawn_order(total: Floats, count: Floats) -> DrawnOrder:
 
 @dataclass(frozen=True, eq=False)
 class MeanFactors:
-    """What a drawn sum of `ranges` is multiplied by to give the mean of the flipped or of the
-    unflipped units, one factor per draw: −1 / (2 × the rows of the flipped units), 1 / (2 × those
-    of the unflipped ones); 0 if there are none.
+    """What a drawn sum of `null_mean_ranges` is multiplied by to give the mean of the flipped or of
+    the unflipped units, one factor per draw: −1 / (2 × the rows of the flipped units), 1 / (2 ×
+    those of the unflipped ones); 0 if there are none.
 
     A drawn sum is the sum U of the unflipped units less the sum F of the flipped ones. As U + F is
     0, it is 2 U, and also −2 F: hence the factors, one of them negative.
@@ -749,7 +751,7 @@ def _computed_mean_factors(count_bytes: bytes, bits: bytes) -> MeanFactors:
     signed_rows = np.concatenate(list(sums(rows_of_unit, bits)))
     n = rows_of_unit.sum()  # the rows of the unflipped and of the flipped units
     # within rounding: counts may be fractions, such as the actual values below a WAPE
-    is_all_or_none = np.abs(signed_rows) >= n * (1 - TIE)
+    is_all_or_none = np.abs(signed_rows) >= n * (1 - SUM_TIE_TOLERANCE)
     # sum and difference of n and `signed_rows`
     twice_flipped_rows = n - signed_rows
     twice_unflipped_rows = n + signed_rows
@@ -795,12 +797,13 @@ def p_value(
     """The two-sided p-value of a mean of 0: exact if possible, else the share of the draws or, if
     this is small, the tail probability by importance sampling.
 
-    total: the sum of the differences of each unit. null_ranges: the `ranges` of these sums. rng:
-    for importance sampling. tie_weight: of draws exactly as extreme as the data, 1, or ½ for the
-    mid-p; importance sampling counts them in full. The result's overlap is 0 for drawn p-values.
+    total: the sum of the differences of each unit. null_ranges: the `null_mean_ranges` of these
+    sums. rng: for importance sampling. tie_weight: of draws exactly as extreme as the data, 1, or ½
+    for the mid-p; importance sampling counts them in full. The result's overlap is 0 for drawn
+    p-values.
 
     >>> rng = np.random.default_rng(1)
-    >>> null_ranges = ranges(np.array([1.0, 3.0]), np.ones(2), rng=rng, draws=0)
+    >>> null_ranges = null_mean_ranges(np.array([1.0, 3.0]), np.ones(2), rng=rng, draws=0)
     >>> p_value(np.array([1.0, 3.0]), null_ranges, rng=rng)
     PValue(p=0.5, method='exact enumeration', overlap=0.25)
     """
@@ -843,7 +846,7 @@ def tail_p(differences: Floats, *, rng: np.random.Generator, draws: int = DRAWS)
     smallest_p = float(max(p_of_equal_signs, np.finfo(float).tiny))
     size_sum = exact_sum(size)
     observed = abs(exact_sum(differences))
-    rounding = TIE * size_sum
+    rounding = SUM_TIE_TOLERANCE * size_sum
     if observed <= rounding:  # every sum is at least as extreme as 0
         return 1.0
     # a draw is as extreme as the data if its flipped sizes add up to at most this, within rounding

@@ -105,7 +105,7 @@ def sign_flip(
     size = np.ones(total.size) if counts is None else _checked_counts(counts, total)
     value = _sum(total) / float(size.sum())
     # for each sign vector the means under which it would be as extreme as the data
-    null_ranges = signflip.ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
+    null_ranges = signflip.null_mean_ranges(total, size, rng=rng, draws=draws, memory=MEMORY)
     tie_weight = signflip.HALF if mid_p else 1.0
     # overlap: both one-sided p-values count the data, and so add up to 1 + overlap
     p, p_method, overlap = signflip.p_value(total, null_ranges, rng=rng, tie_weight=tie_weight)
@@ -121,7 +121,7 @@ def sign_flip(
     method = f"sign flip, {p_method}"
     if mid_p:
         method = f"{method}, {MID_P}"
-    tails = Tails.symmetric(p, value, overlap)
+    tails = Tails.from_two_sided_p(p, value, overlap)
     comparison = compare(interval, p, level=level, unit=unit, method=method, tails=tails)
     # Only the limits of equivalence are widened, see `_allowing_skewness`.
     deviations = total - value * size
@@ -286,7 +286,7 @@ class DifferenceByT:
         """
         if self.exact_error == 0:
             return Tails(1.0, 1.0)
-        return Tails.symmetric(self.p_value, self.value)
+        return Tails.from_two_sided_p(self.p_value, self.value)
 
     def interval(self, level: float) -> Estimate:
         """The difference with its limits by t."""

@@ -44,9 +44,9 @@ class Spread:
     """Sums of powers of the influence values l of n units, from which the standard error and the
     skewness of a metric follow.
 
-    square: Σ l². kish: Kish's effective number of units. standardised_power: p -> Σ lᵖ /
-    (Σ l²)^(p/2), for p = 3 and 4, NaN for a power that was not added up. tapered: True for units in
-    time order whose autocovariances got Bartlett's weights.
+    square: Σ l². kish: Kish's effective number of units. standardised_power: p -> Σ lᵖ / (Σ
+    l²)^(p/2), for p = 3 and 4, NaN for a power that was not added up. has_bartlett_weights: True
+    for units in time order whose autocovariances got Bartlett's weights.
 
     >>> s = Spread.from_influence(np.array([4.0, -1, -1, -1, -1, 0]))
     >>> round(s.error, 3), round(s.skewness, 3), round(s.kurtosis_freedom(5.0), 3)
@@ -57,7 +57,7 @@ class Spread:
     square: float
     kish: float
     standardised_power: Callable[[int], float] = unknown_power
-    tapered: bool = False
+    has_bartlett_weights: bool = False
 
     @staticmethod
     def from_influence(
@@ -96,7 +96,7 @@ class Spread:
         doi:10.1016/S0169-2070(96)00719-4.
 
         >>> s = Spread.from_series(np.array([1.0, 2.0, -1.0, -2.0]) / 4, lags=1)
-        >>> round(s.error, 4), s.tapered
+        >>> round(s.error, 4), s.has_bartlett_weights
         (1.5275, False)
         """
         n = len(influence)
@@ -107,15 +107,19 @@ class Spread:
         products = np.array([influence[lag:] @ influence[:-lag] for lag in distances])
         # (Σ l)² of units that depend on each other: each pair of units counts in both orders
         square = spread.square + 2 * products.sum()
-        tapered = bool(spread.square > 0 and square <= 0)
-        if tapered:
+        has_bartlett_weights = bool(spread.square > 0 and square <= 0)
+        if has_bartlett_weights:
             bartlett_weights = 1 - distances / (lags + 1)
             square = spread.square + 2 * bartlett_weights @ products
         # Harvey's factor is n² / (m (m − 1)) with m = n − lags. Its part n / (n − 1) comes from
         # `error`; the rest is applied here.
         m = n - lags
         correction = n * (n - 1) / (m * (m - 1))
-        return replace(spread, square=max(square, 0.0) * correction, tapered=tapered)
+        return replace(
+            spread,
+            square=max(square, 0.0) * correction,
+            has_bartlett_weights=has_bartlett_weights,
+        )
 
     @staticmethod
     def from_jackknife(leave_one_out: Floats, kish: float) -> "Spread":

@@ -17,7 +17,7 @@ import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, minus, ratio
 from evalkit.catalogue import kinds, score_kinds
-from evalkit.catalogue.metric import Combined, Harmonic, Metric, MetricAtK
+from evalkit.catalogue.metric import Harmonic, MeanOverClasses, Metric, MetricAtK
 from evalkit.metrics.counts import RechosenCounts
 from evalkit.metrics.predictive import are_same
 from evalkit.metrics.rows import Rows, Sums
@@ -49,13 +49,13 @@ class Layout(Enum):
 class Difference(NamedTuple):
     """The difference of two values, its standard error, and the number of units that have both.
 
-    tapered: True if autocovariances got Bartlett's weights, as in `Spread`.
+    has_bartlett_weights: True if autocovariances got Bartlett's weights, as in `Spread`.
     """
 
     value: float
     error: float
     n: int
-    tapered: bool = False
+    has_bartlett_weights: bool = False
 
 
 class HitCount(NamedTuple):
@@ -123,7 +123,7 @@ class Statistic:
         return self.metric_at_k.metric
 
     @property
-    def kind(self) -> kinds.Kind:
+    def kind(self) -> kinds.MetricKind:
         """How the metric is computed, which decides its interval and test."""
         return self.metric.kind
 
@@ -140,11 +140,11 @@ class Statistic:
         return False
 
     @property
-    def dominated(self) -> bool:
+    def has_dominant_unit(self) -> bool:
         """True if one unit may have so much of the weight that there is no interval or test."""
         return False
 
-    def overlaps(self, other: Self) -> bool:
+    def shares_units_with(self, other: Self) -> bool:
         """True if at least one unit has both values."""
         return True
 
@@ -158,7 +158,7 @@ class Statistic:
         """
         return []
 
-    def base(self) -> Self:
+    def untransformed_statistic(self) -> Self:
         """The statistic of the metric that this one transforms; itself if it transforms none."""
         original = self.metric_at_k.base
         return self if original is self.metric_at_k else replace(self, metric_at_k=original)
@@ -219,7 +219,7 @@ class SpreadStatistic(Statistic):
             """The spread of the units' influence on the difference self − second."""
 
     @property
-    def dominated(self) -> bool:
+    def has_dominant_unit(self) -> bool:
         """True if one unit may have so much of the weight, more than the kind's share
         `heavy_share`, that no interval or test is valid; judged by Kish's number of units, as only
         sums over units are known.
@@ -234,7 +234,7 @@ class SpreadStatistic(Statistic):
         bound = min(1 / share**2, self.n / HEAVY_TIMES)
         return kish_number < bound
 
-    def shared_difference(self, second: Self) -> Difference:
+    def difference_on_shared_units(self, second: Self) -> Difference:
         """The difference self − second over the units that have both values."""
         return Difference(self.value - second.value, self.difference_spread(second).error, self.n)
 
@@ -282,7 +282,7 @@ class ScoreStatistic(SpreadStatistic):
     @property
     def scarce(self) -> bool:
         """True if it is a mean of many metrics with few positives each, as by class; see
-        `Combined.scarce`.
+        `MeanOverClasses.scarce`.
         """
         return False
 
@@ -372,7 +372,7 @@ class UnitStatistic(TermStatistic):
         """The number of units with a value."""
         return int(self.sums.defined.sum())
 
-    def overlaps(self, other: UnitStatistic) -> bool:
+    def shares_units_with(self, other: UnitStatistic) -> bool:
         """True if at least one unit has both values; of independent samples each must have one."""
         if self.layout is Layout.INDEPENDENT:
             return bool(self.n and other.n)
@@ -418,8 +418,8 @@ class AdjustedStatistic(UnitStatistic):
         """
         metric = metric_at_k.metric
         kind = metric.kind
-        assert isinstance(kind, kinds.PerUnit)
-        mean = kinds.PerUnit(kind.function)
+        assert isinstance(kind, kinds.MeanPerUnit)
+        mean = kinds.MeanPerUnit(kind.function)
         return replace(metric_at_k, metric=replace(metric, kind=mean))
 
     @classmethod
@@ -539,20 +539,20 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @property
     def rechooses_threshold(self) -> bool:
         """True if the threshold was chosen on the same rows."""
-        return self.rows.redraw is not None
+        return self.rows.redraw_counts is not None
 
     @cached_property
     def bootstrap_values(self) -> Floats:
         """The metric on bootstrap samples; the threshold is chosen again on each."""
         kind = self.kind
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
-        return kind.values_of_counts(self.rechosen.sample)
+        return kind.values_of_counts(self.rechosen_threshold_counts.sample)
 
     @property
-    def rechosen(self) -> RechosenCounts:
+    def rechosen_threshold_counts(self) -> RechosenCounts:
         """The counts of bootstrap samples, at thresholds that are chosen again on each."""
-        assert self.rows.redraw is not None
-        return self.rows.redraw()
+        assert self.rows.redraw_counts is not None
+        return self.rows.redraw_counts()
 
     @cached_property
     def value_on_new_rows(self) -> float:
@@ -568,7 +568,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         assert isinstance(kind, kinds.Share | score_kinds.Decision)
         # at the threshold that each sample chose, (samples,); NaN if it has none
         on_sample = self.bootstrap_values
-        on_all_rows = kind.values_of_counts(self.rechosen.all_rows)
+        on_all_rows = kind.values_of_counts(self.rechosen_threshold_counts.all_rows)
         # How often does the sample have a row? A row left out 0 times; one of all rows once on
         # average; one drawn from the sample twice on average. The threshold fits a row about
         # linearly in this number, so that the three values lie at equal distances.
@@ -590,7 +590,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return kind.value(self.rows, self.metric_at_k.k)
 
     @cached_property
-    def effects(self) -> kinds.Effects:
+    def effects(self) -> kinds.ValueAndInfluence:
         """The value and the influence of each row."""
         return self.metric_at_k.effects(self.rows)
 
@@ -652,7 +652,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         return min(map(kish, self._group_weights()))
 
     @property
-    def dominated(self) -> bool:
+    def has_dominant_unit(self) -> bool:
         """True if one unit has so much of the weight of a group of rows that no interval or test is
         valid: more than the kind's share `heavy_share`, and among few units also more than twice
         the mean share (`HEAVY_TIMES`), or nearly all (`MOST_SHARE`).
@@ -706,15 +706,16 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             return Spread.from_series(influence, self.rows.lags)
         return Spread.from_influence(influence, kish=self.freedom + 1)
 
-    def shared_difference(self, second: Self) -> Difference:
+    def difference_on_shared_units(self, second: Self) -> Difference:
         """The difference self − second over the rows that have both values, as a ratio of sums over
         units, with its error by the delta method. Both systems have the same denominators.
         """
         same_rows = np.array_equal(self.sums.defined, second.sums.defined)
         if same_rows and self.layout is not Layout.SERIES:
             # Both values are over the same rows already, so that the usual difference serves. For a
-            # series it does not: it lacks `tapered`, and its n counts the times without weight.
-            return super().shared_difference(second)
+            # series it does not: it lacks `has_bartlett_weights`, and its n counts the times
+            # without weight.
+            return super().difference_on_shared_units(second)
         differences = self.term_differences(second)  # of each row; NaN unless both have a value
         by_unit = differences.summed_by_unit(differences.defined, self.unit)
         weight = by_unit.size  # the denominator of each unit
@@ -727,7 +728,9 @@ class RowStatistic(TermStatistic, ScoreStatistic):
             influence = influence[has_weight]
         spread = self._spread_of_units(influence)
         n = int(np.count_nonzero(has_weight))
-        return Difference(value, spread.error, n=n, tapered=spread.tapered)
+        return Difference(
+            value, spread.error, n=n, has_bartlett_weights=spread.has_bartlett_weights
+        )
 
     @cached_property
     def unit_terms(self) -> Floats:
@@ -795,11 +798,11 @@ class RowStatistic(TermStatistic, ScoreStatistic):
     @property
     def scarce(self) -> bool:
         """True for a mean over many classes or labels with few positives each, if its metric has a
-        leave-one-out form to use in this case (`Combined.scarce`); False for rows with units or
-        weights.
+        leave-one-out form to use in this case (`MeanOverClasses.scarce`); False for rows with units
+        or weights.
         """
         kind = self.kind
-        if self.layout is not Layout.PLAIN or not isinstance(kind, Combined):
+        if self.layout is not Layout.PLAIN or not isinstance(kind, MeanOverClasses):
             return False
         positives = [np.count_nonzero(part.rows.actual == 1) for part in kind.split(self.rows)]
         return kind.scarce(np.array(positives, float))
@@ -809,7 +812,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         metric, such as precision, each with its share in the mean.
         """
         kind = self.kind
-        assert isinstance(kind, Combined)
+        assert isinstance(kind, MeanOverClasses)
         for part in kind.parts(self.rows):  # one per class or label
             statistic = RowStatistic(MetricAtK(kind.metric), part.rows)
             # one per row of the whole sample: 0 for the rows that the part does not have
@@ -826,7 +829,8 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         classes, which are estimated from the rows; shape (units,). None if the shares are fixed.
         """
         kind = self.kind
-        assert isinstance(kind, Combined)  # a mean over classes or labels, which has no cut-off k
+        # a mean over classes or labels, which has no cut-off k
+        assert isinstance(kind, MeanOverClasses)
         row_influence = kind.influence_through_shares(self.rows, k=None, value=self.value)
         if row_influence is None:
             return None
@@ -873,7 +877,7 @@ class RowStatistic(TermStatistic, ScoreStatistic):
         masks = self._hit_masks
         return HitCount(self.count_rows(masks.hit), self.count_rows(masks.eligible))
 
-    def discordant(self, second: Self) -> Discordant:
+    def discordant_rows(self, second: Self) -> Discordant:
         """The numbers of rows that are a hit of the first system alone, and of the second alone; n
         is the number of rows that count. The metric must be one for which the same rows count
         (`eligible`) whatever the prediction, such as recall.

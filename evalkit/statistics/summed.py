@@ -105,8 +105,8 @@ class LinearStatistic(SpreadStatistic):
     def value(self) -> float:
         """The value of the metric: `untransformed`, or the metric's function of it."""
         kind = self.kind
-        assert isinstance(kind, kinds.Kind)
-        if isinstance(kind, metric.Transformed):
+        assert isinstance(kind, kinds.MetricKind)
+        if isinstance(kind, metric.TransformedMetric):
             return float(kind.function(self.untransformed))
         return float(self.untransformed)
 

@@ -334,7 +334,7 @@ def _large_cells(cell: Ints, count: int, unit: Ints, units: int, min_rows: float
 # Search -------------------------------------------------------------------------------------------
 
 
-class Find(NamedTuple):
+class FoundSlice(NamedTuple):
     """A slice in which the mean of a response differs from that of the other rows.
 
     response: its number. conditions: of the slice. evidence: the sum of the response in the slice
@@ -353,13 +353,13 @@ class Find(NamedTuple):
 class Search:
     """What a search has found, the most extreme first.
 
-    candidates: how many slices were tested. critical: the evidence that a find needs in the first
-    step.
+    candidates: how many slices were tested. critical_evidence: the evidence that a find needs in
+    the first step.
     """
 
-    finds: list[Find]
+    finds: list[FoundSlice]
     candidates: int
-    critical: float
+    critical_evidence: float
 
 
 def search(
@@ -377,7 +377,7 @@ def search(
     responses: of the same rows and units. level: a find has an adjusted p of at most 1 − level.
     depth: the largest number of conditions, 1 or 2. min_rows: the fewest rows of a slice, and of
     the rest; None for `MIN_SHARE` of all rows. rng: draws the signs. Without a candidate there is
-    no find, and `critical` is NaN.
+    no find, and `critical_evidence` is NaN.
 
     >>> rng = np.random.default_rng(1)
     >>> shop = np.arange(2000) % 5
@@ -393,7 +393,7 @@ def search(
     every_table = cross_tables(attributes, unit, depth, min_rows)
     tables = [table for table in every_table if len(table.candidates)]
     if not tables:
-        return Search(finds=[], candidates=0, critical=np.nan)
+        return Search(finds=[], candidates=0, critical_evidence=np.nan)
     conditions: list[Conditions] = []
     for table in tables:
         conditions += table.conditions
@@ -415,14 +415,16 @@ def search(
     for place in np.flatnonzero(adjusted_p <= 1 - level).tolist():
         # a line of `observed` per response, a column per candidate
         response, candidate = divmod(int(possible_pairs[place]), len(conditions))
-        find = Find(
+        find = FoundSlice(
             response,
             conditions[candidate],
             evidence=float(observed[response, candidate]),
             adjusted_p=float(adjusted_p[place]),
         )
         finds.append(find)
-    return Search(finds, candidates=len(conditions), critical=null_evidence.critical(level))
+    return Search(
+        finds, candidates=len(conditions), critical_evidence=null_evidence.critical_evidence(level)
+    )
 
 
 class CandidateSums(NamedTuple):
@@ -469,14 +471,15 @@ class DrawnEvidence(NamedTuple):
         largest_so_far = np.maximum.accumulate(least_extreme_first, axis=0)
         # the most extreme first again, without the unranked ones: (ranked, draws)
         largest = largest_so_far[::-1][:-1]
-        bound = observed - signflip.TIE * np.abs(observed)  # a draw that is equal counts
+        # a draw that is equal counts
+        bound = observed - signflip.SUM_TIE_TOLERANCE * np.abs(observed)
         extreme_draws = np.sum(largest >= bound[:, None], axis=1)
         draws = largest.shape[1]
         # the data count as a draw; p is at least that of each more extreme candidate
         adjusted_p: Floats = np.maximum.accumulate((1 + extreme_draws) / (1 + draws))
         return adjusted_p
 
-    def critical(self, level: float) -> float:
+    def critical_evidence(self, level: float) -> float:
         """The quantile, at this level, of the largest evidence of all candidates."""
         largest = np.vstack([self.ranked, self.largest_unranked]).max(axis=0)
         return float(np.quantile(largest, level))
@@ -542,7 +545,7 @@ def _drawn_evidence(
 
 def merge(
     search: Search, responses: Sequence[Response], attributes: Sequence[Attribute]
-) -> list[Find]:
+) -> list[FoundSlice]:
     """The finds without the ones that another find explains, the most extreme of each response
     first; at most `MERGED` finds of a response are looked at.
 
@@ -564,7 +567,7 @@ def merge(
             without_extreme = remaining.without_effect(masks[most_extreme.conditions])
             explained = [most_extreme]
             for find in finds[1:]:
-                if without_extreme.evidence_of(masks[find.conditions]) < search.critical:
+                if without_extreme.evidence_of(masks[find.conditions]) < search.critical_evidence:
                     explained.append(find)
             widest = _widest_explanation(explained, masks, remaining)
             other_finds = len(explained) - 1
@@ -574,14 +577,14 @@ def merge(
             # the finds of the next groups: those still significant without the effect of `widest`
             finds = []
             for find in unexplained:
-                if remaining.evidence_of(masks[find.conditions]) >= search.critical:
+                if remaining.evidence_of(masks[find.conditions]) >= search.critical_evidence:
                     finds.append(find)
     return merged
 
 
 def _widest_explanation(
-    finds: Sequence[Find], masks: Mapping[Conditions, Bools], response: Response
-) -> Find:
+    finds: Sequence[FoundSlice], masks: Mapping[Conditions, Bools], response: Response
+) -> FoundSlice:
     """The find that stays of a group: of the finds without whose effect the most extreme find has
     evidence below `EXPLAINED`, the one with the most rows. It is the most extreme find itself if no
     find with more rows is such an explanation.
@@ -600,13 +603,13 @@ def _widest_explanation(
 
 
 def refine(
-    find: Find,
+    find: FoundSlice,
     response: Response,
     attributes: Sequence[Attribute],
     *,
     level: float,
     rng: np.random.Generator,
-) -> Find:
+) -> FoundSlice:
     """Add a third condition to a find of two conditions; the find unchanged if it has not two, or
     if no third condition is significant.
 

@@ -242,7 +242,7 @@ def differences(study: Ranking) -> pd.DataFrame:
 
 def _comparison(study: Ranking, first: "_Measure", second: "_Measure") -> significance.Comparison:
     """Compare two systems in a measure, as the study's question asks."""
-    return study.asked_comparison(lambda level: _comparison_at(study, first, second, level))
+    return study.comparison_of_question(lambda level: _comparison_at(study, first, second, level))
 
 
 def _comparison_at(
@@ -295,9 +295,9 @@ def _by_system(study: Ranking) -> dict[str, dict[str, _Measure]]:
     """System -> measure name -> the measure; empty if the user gave no table of items (`items`), or
     if the lists are not in memory.
     """
-    if study.catalogue is None or study.runs.retrieved is None:
+    if study.catalogue is None or study.runs.retrieved_items is None:
         return {}
-    lists = study.catalogue.listed(study.runs.retrieved)
+    lists = study.catalogue.listed(study.runs.retrieved_items)
     by_system = {}
     for name in study.order:
         of_system = _measures(study, study.catalogue, lists[name])
@@ -329,7 +329,7 @@ def _means_over_lists(
         has_value = ~np.isnan(values)
         # without units, each list is one: the ratio Σ values / Σ lists is the mean over lists
         sums_of_units = Sums(values).summed_by_unit(has_value, study.unit)
-        ratio_of_sums = independent.ratio_of(sums_of_units)
+        ratio_of_sums = independent.arm_of_ratio(sums_of_units)
         e = interval_methods.arm_within(ratio_of_sums, 0.0, highest, level=study.settings.level)
         n_lists = int(has_value.sum())  # where lists are clustered, the estimate counts units
         return _Measure(name, replace(e, n=n_lists), is_usable, lists, values)
@@ -397,7 +397,7 @@ def jackknifed(value: float, jackknife: Floats, *, level: float) -> intervals.Es
     >>> jackknifed(0.9, np.array([1.0, 0.8]), level=0.95).high
     1.0
     """
-    arm = independent.arm_of(value, jackknife - value)
+    arm = independent.arm_with_value(value, jackknife - value)
     error = float(np.sqrt(arm.variance)) or np.nan
     e = intervals.t_interval(value, error, n=len(jackknife), level=level, method="jackknife t")
     return replace(e, low=float(np.clip(e.low, 0, 1)), high=float(np.clip(e.high, 0, 1)))

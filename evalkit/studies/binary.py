@@ -29,7 +29,7 @@ from evalkit.catalogue.tables import (
     SLOPE,
     lift_at,
 )
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.measured import classes, readings
 from evalkit.measured.classes import SummedBinary
 from evalkit.measured.readings import (
@@ -78,7 +78,7 @@ from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import KnownValue, Statistic
 from evalkit.studies import labels as labels_study, row_study, score_curves, study
 from evalkit.studies.reliability import FigureDetail, Reliability
-from evalkit.studies.study import EVERY, Member, Row, Settings, frame, limits
+from evalkit.studies.study import EVERY, Row, Settings, UnitSelection, frame, limits
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ class ThresholdRule:
     """How the threshold is chosen.
 
     text: the rule in words. choose: returns the threshold for the counts by score of a system.
-    fixed: the threshold if it does not depend on the rows, else None. costs: those that the rule
-    minimises; None for any other rule.
+    fixed_threshold: the threshold if it does not depend on the rows, else None. costs: those that
+    the rule minimises; None for any other rule.
     """
 
     text: str
     choose: Callable[[Counts], float]
-    fixed: float | None = None
+    fixed_threshold: float | None = None
     costs: Costs | None = None
 
     def threshold_of(self, table: Counts, precision: rules.Precision) -> float:
@@ -186,7 +186,7 @@ class BinaryStudy(row_study.RowStudy):
         """The heading of the page's list of rows, empty if they are not in memory."""
         return "Row by row" if self.data else ""
 
-    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Statistic:
+    def measure(self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY) -> Statistic:
         """The metric of a system on the rows `member`. A metric of decisions is NaN if a threshold
         decides and none satisfies the rule.
         """
@@ -205,7 +205,7 @@ class BinaryStudy(row_study.RowStudy):
         """True if a rule chooses the threshold; it is then chosen again on each bootstrap
         sample.
         """
-        return self.rule.fixed is None and not self.decision_column
+        return self.rule.fixed_threshold is None and not self.decision_column
 
     @property
     def decided_by(self) -> str:
@@ -222,7 +222,7 @@ class BinaryStudy(row_study.RowStudy):
         if not self.decision_column:
             return {}
         differing = {}
-        for name, decided_rows in self.own_rows.items():
+        for name, decided_rows in self.rows_with_own_decisions.items():
             by_threshold = self._at_threshold(name).predicted
             differing[name] = int(np.count_nonzero(decided_rows.predicted != by_threshold))
         return differing
@@ -236,7 +236,7 @@ class BinaryStudy(row_study.RowStudy):
         if not self.decision_column:
             return []
         systems = []
-        for name, rows in self.own_rows.items():
+        for name, rows in self.rows_with_own_decisions.items():
             is_positive = rows.predicted == 1
             if is_positive.all() or not is_positive.any():  # no two means to compare
                 continue
@@ -245,7 +245,7 @@ class BinaryStudy(row_study.RowStudy):
         return systems
 
     @property
-    def own_rows(self) -> Mapping[str, Rows]:
+    def rows_with_own_decisions(self) -> Mapping[str, Rows]:
         """The rows of each system with its own decisions, if it has any; only for rows that are in
         memory.
         """
@@ -254,7 +254,7 @@ class BinaryStudy(row_study.RowStudy):
 
     def _at_threshold(self, system: str) -> Rows:
         """The rows of a system, decided by the threshold."""
-        return replace(self.own_rows[system], decision=None)
+        return replace(self.rows_with_own_decisions[system], decision=None)
 
     @frame
     def both_decisions(self) -> Iterator[Row]:
@@ -262,7 +262,7 @@ class BinaryStudy(row_study.RowStudy):
         for those that the threshold would make instead: system, metric, own, at_threshold.
         """
         for name in self.order:
-            decided_rows = self.own_rows[name]
+            decided_rows = self.rows_with_own_decisions[name]
             rows_at_threshold = self._at_threshold(name)
             for chosen in self.settings.metrics:
                 if chosen.uses_decisions:
@@ -304,7 +304,7 @@ class BinaryStudy(row_study.RowStudy):
         """The number of rows of the smaller class."""
         return min(self.positives, len(self.account) - self.positives)
 
-    def chances(self, system: str) -> Counts:
+    def probability_counts(self, system: str) -> Counts:
         """The counts of a system by score, for metrics of probabilities: where scores were pooled,
         each bin has a score from its middle in place of its lowest.
         """
@@ -385,24 +385,24 @@ class BinaryStudy(row_study.RowStudy):
         if self.plain:
             # samples of independent, unweighted rows can be drawn from the counts by score alone;
             # neighbouring scores are pooled first, so that fewer counts are drawn
-            table = influence.pooled(self.chances(system))
-            return list(bootstrap.resampled(table, rng=rng, resamples=resamples))
+            table = influence.pooled(self.probability_counts(system))
+            return list(bootstrap.counts_of_resamples(table, rng=rng, resamples=resamples))
         if isinstance(self.measured, SummedBinary):  # the rows are not in memory
             return []
         rows = self.measured.rows[system]
         return list(bootstrap.resampled_units(rows, rng=rng, resamples=resamples))
 
     @property
-    def banded(self) -> bool:
+    def has_bands(self) -> bool:
         """True if curves have confidence bands: from tables, only independent, unweighted rows can
         be resampled.
         """
         return self.plain or self.data is not None
 
     @property
-    def bands_are(self) -> str:
+    def band_methods_text(self) -> str:
         """How the bands of curves were computed, or why there are none, as a text of the page."""
-        if self.banded:
+        if self.has_bands:
             resamples = self.settings.limits.bands
             return (
                 f"pointwise: quantiles of {resamples} resamples at each place; the whole curve may "
@@ -430,7 +430,7 @@ class BinaryStudy(row_study.RowStudy):
             if self.decision_column:
                 threshold = np.nan
                 # counted as scores, the decisions are 0 and 1, and 1 is their threshold
-                decided = counts.at(self.own_rows[name].decision_counts, 1.0)
+                decided = counts.at(self.rows_with_own_decisions[name].decision_counts, 1.0)
             else:
                 threshold = self.thresholds[name]
                 decided = counts.at(self.table(name), threshold)
@@ -530,7 +530,7 @@ class BinaryStudy(row_study.RowStudy):
             for kind in score_curves.HEIGHTS_ON_GRID
         }
 
-    def number_of(self, metric: Metric, system: str) -> dict[str, float]:
+    def metric_with_limits(self, metric: Metric, system: str) -> dict[str, float]:
         """A metric of a system that is not in the table of metrics: value, low, high. The limits
         are NaN for clustered or weighted rows that are read in blocks: their variance needs the
         influence of each row, which is added up only for the metrics of the report.
@@ -578,7 +578,7 @@ class BinaryStudy(row_study.RowStudy):
         return score_curves.crossings(self.counts_by_system, self.pairs)
 
     @property
-    def other_rate(self) -> float:
+    def other_base_rate(self) -> float:
         """The other base rate: `prevalence`, or the one with ten times as many negatives."""
         if self.p.prevalence:
             return float(self.p.prevalence)
@@ -586,7 +586,7 @@ class BinaryStudy(row_study.RowStudy):
         return float(table.positives / (table.positives + TIMES * table.negatives))
 
     @frame
-    def elsewhere(self) -> Iterator[Row]:
+    def metrics_by_base_rate(self) -> Iterator[Row]:
         """Yield average precision, and precision and F1 at the threshold, in the data and at the
         other base rate: system, base_rate, metric, value, low, high.
         """
@@ -594,9 +594,9 @@ class BinaryStudy(row_study.RowStudy):
             # `at_rate` makes the metric that estimates the same metric at another base rate
             for metric, at_rate in CHANGED_BY_BASE_RATE:
                 row = {"system": name, "base_rate": self.base_rate, "metric": metric.name}
-                yield row | self.number_of(metric, name)
-                row["base_rate"] = self.other_rate
-                yield row | self.number_of(at_rate(self.other_rate), name)
+                yield row | self.metric_with_limits(metric, name)
+                row["base_rate"] = self.other_base_rate
+                yield row | self.metric_with_limits(at_rate(self.other_base_rate), name)
 
     @frame
     def gains(self) -> Iterator[Row]:
@@ -609,7 +609,9 @@ class BinaryStudy(row_study.RowStudy):
             table = self.table(name)
             for depth in DEPTHS:
                 top = curves.at_depth(table, depth * table.total)  # the counts at this depth
-                row = {"system": name, "depth": depth} | self.number_of(lift_at(depth), name)
+                row = {"system": name, "depth": depth} | self.metric_with_limits(
+                    lift_at(depth), name
+                )
                 row["recall"] = float(counts.recall(top))
                 row["precision"] = float(counts.precision(top))
                 yield row
@@ -630,8 +632,9 @@ class BinaryStudy(row_study.RowStudy):
 
     @property
     def _chances(self) -> dict[str, Counts]:
-        """The counts of each system for metrics of probabilities, best first; see `chances`."""
-        return {name: self.chances(name) for name in self.order}
+        """The counts of each system for metrics of probabilities, best first; see
+        `probability_counts`."""
+        return {name: self.probability_counts(name) for name in self.order}
 
     @frame
     def calibration(self) -> Iterator[Row]:
@@ -651,7 +654,7 @@ class BinaryStudy(row_study.RowStudy):
             "ece_10": calibration.ece_10,
         }
         for name in self.order:
-            table = self.chances(name)  # its counts by score
+            table = self.probability_counts(name)  # its counts by score
             for part, number in self._calibration_numbers(name, table, error_of).items():
                 perfect = consistency.UNKNOWN  # NaN: the other parts are not tested
                 if part in error_of:
@@ -668,7 +671,7 @@ class BinaryStudy(row_study.RowStudy):
         errors of calibration, by name.
         """
         parts = calibration.decompose(table)
-        base_rate = self.number_of(BASE_RATE, name)
+        base_rate = self.metric_with_limits(BASE_RATE, name)
         uncertainty_limits = _limits_of_uncertainty(base_rate["low"], base_rate["high"])
         numbers = {
             "brier": self.loss(BRIER, name),
@@ -682,7 +685,7 @@ class BinaryStudy(row_study.RowStudy):
             numbers["ece_10_debiased"] = _without_limits(debiased)
         numbers["bias"] = self.loss(BIAS, name)
         for coefficient, metric in FITTED.items():
-            numbers[coefficient] = self.number_of(metric, name)
+            numbers[coefficient] = self.metric_with_limits(metric, name)
         return numbers
 
     def loss(self, chosen: MetricAtK, name: str) -> dict[str, float]:
@@ -694,7 +697,7 @@ class BinaryStudy(row_study.RowStudy):
             return limits(self.estimate(chosen, name))
         # In blocks, any other loss is computed from the counts by score. They determine its value,
         # but not its variance if rows are clustered or weighted.
-        table = self.chances(name)
+        table = self.probability_counts(name)
         estimate = interval_methods.mean_of_table(chosen, table, level=self.settings.level)
         if not self.plain:
             return _without_limits(estimate.value)
@@ -733,7 +736,7 @@ class BinaryStudy(row_study.RowStudy):
             # the metric of a system is defined.
             is_defined = np.isfinite(self.measure(chosen, first_system).value)
             return 0.5 if is_defined else np.nan
-        rows = self.own_rows[first_system]
+        rows = self.rows_with_own_decisions[first_system]
         if chosen.uses_decisions:
             # without decisions of their own (`decision`), rows are decided by the threshold
             return chosen.value(replace(rows, threshold=threshold, decision=None))
@@ -784,7 +787,7 @@ class CheckedParameters:
         """How thresholds are chosen again on samples, the same for all systems; None if the
         threshold is fixed.
         """
-        if self.rule.fixed is not None:
+        if self.rule.fixed_threshold is not None:
             return None
         new_rng = partial(study.random, self.settings.seed, 7)
         return bootstrap.ThresholdChoice(self.rule.choose, self.settings.limits.bands, new_rng)
@@ -828,7 +831,9 @@ def checked_parameters(
     return CheckedParameters(settings, rule, costs, is_single=len(systems) == 1)
 
 
-def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> BinaryStudy:
+def of_rows(
+    data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL_LIMITS
+) -> BinaryStudy:
     """The study of rows in memory.
 
     If the input has a column of decisions, metrics of decisions are computed from it; but if the
@@ -895,7 +900,7 @@ def _study(
 
 
 def of_blocks(
-    data: scores.Predictions, p: ClassificationParameters, limits: Limits = USUAL
+    data: scores.Predictions, p: ClassificationParameters, limits: Limits = USUAL_LIMITS
 ) -> BinaryStudy:
     """The study of a table that is read in blocks: once to count the scores, and again where
     numbers need the influence of rows, which depends on all scores.
@@ -914,7 +919,7 @@ def of_blocks(
     first = _first_reading(data, checked, unit_metrics, limits)
     summary = row_study.first_summary(table, first)  # the table is read here
     if unit_metrics:
-        units = summary.specific.unit_terms[ALL_ROWS_GROUP].n
+        units = summary.kind_sums.unit_terms[ALL_ROWS_GROUP].n
         if units > UNITS:
             raise ParameterError(
                 f"metrics: {unit_metrics[0].label} needs the value of each {settings.unit}, of "
@@ -946,10 +951,10 @@ def of_blocks(
         "unused_decisions": named_as_decisions(table.unused_columns),
     }
     # per system the number of scores outside 0..1, and of scores of 0 or 1 that are wrong
-    outside = summary.specific.outside.sums.tolist()
-    certain_errors = summary.specific.certain_errors.sums.tolist()
+    outside = summary.kind_sums.outside.sums.tolist()
+    certain_errors = summary.kind_sums.certain_errors.sums.tolist()
     odd = dict(zip(table.systems, map(OddScores, outside, certain_errors), strict=True))
-    return _study(fields, checked, data.names, summary.specific.positives, odd)
+    return _study(fields, checked, data.names, summary.kind_sums.positives, odd)
 
 
 def _refuse_metrics_of_all_rows(metrics: Sequence[MetricAtK], rows: int) -> None:
@@ -971,7 +976,7 @@ def _table_of_second_reading(table: Blocks, second: SecondReading) -> Blocks:
     without ids unless the rows of the systems are joined by them. If the threshold is chosen again
     on bootstrap samples, which draw random parts of the rows, each row has a key for its part.
     """
-    table = row_study.nameless(table)
+    table = row_study.without_row_names(table)
     if table.paired:  # each row is of one system: every reading joins them by id, which is a key
         return table
     schema = replace(table.schema, id=None)  # ids were checked for duplicates in the first reading
@@ -1007,14 +1012,16 @@ def _first_reading(
             losses.append(chosen.base)
     unique_losses = list(dict.fromkeys(losses))  # a metric may be chosen several times
     return BinaryFirstReading(
-        counting=class_cells.CellCounter(
+        cell_counter=class_cells.CellCounter(
             classes=2,
             scale=data.scale,
             square_scale=data.squares,
             max_cells=labels_study.MAX_CELLS,
             max_units=max_units,
         ),
-        loss_adder=TermAdder.uncentred(unique_losses, len(systems), max_units, score_rows),
+        loss_adder=TermAdder.uncentred_term_adder(
+            unique_losses, len(systems), max_units, score_rows
+        ),
         limits=limits,
         max_ids=data.table.ids_held,
         exact_thresholds=_exact_thresholds(data, checked.rule),
@@ -1030,12 +1037,12 @@ def _exact_thresholds(data: scores.Predictions, rule: ThresholdRule) -> list[flo
     else None. The reading may pool scores in bins. It begins a bin at these thresholds, so that the
     decisions at them are counted exactly.
     """
-    if rule.fixed is None:
+    if rule.fixed_threshold is None:
         return None
     thresholds = []
     for name in data.table.systems:
         score_type = data.precision(name)[0]  # of the only column of predictions
-        thresholds.append(rules.rounded(rule.fixed, score_type))
+        thresholds.append(rules.rounded(rule.fixed_threshold, score_type))
     return thresholds
 
 

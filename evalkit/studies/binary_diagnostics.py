@@ -16,7 +16,7 @@ from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import RowStatistic
 from evalkit.studies import diagnostics, score_curves
 from evalkit.studies.binary import BinaryStudy
-from evalkit.studies.study import Row, framed
+from evalkit.studies.study import Row, as_data_frame
 
 FEW_OF_CLASS = 30  # rows of a class below which the page warns
 # positive rows, and their share, below which average precision's interval is too narrow
@@ -124,25 +124,31 @@ def area_within_units(study: BinaryStudy) -> float:
     return float(study.measure(MetricAtK(tables.GAUC), study.leader).value)
 
 
-def clipped(study: BinaryStudy) -> dict[str, int]:
+def clipped_rows(study: BinaryStudy) -> dict[str, int]:
     """By system the number of rows, if any, whose probability log loss clips; empty if log loss is
     not asked for.
     """
     if LOG_LOSS not in study.settings.metrics:
         return {}
-    rows = {name: int(calibration.clipped(study.chances(name))) for name in study.order}
+    rows = {
+        name: int(calibration.clipped_weight(study.probability_counts(name)))
+        for name in study.order
+    }
     return {name: n for name, n in rows.items() if n}
 
 
 @cached
-def unforeseen(study: BinaryStudy) -> dict[str, float]:
+def unlikely_loss_shares(study: BinaryStudy) -> dict[str, float]:
     """System -> the share of its log loss that comes from rows to whose outcome it gave a
     probability below `UNLIKELY`; only shares above `LARGE_SHARE`. Empty if log loss is not asked
     for.
     """
     if LOG_LOSS not in study.settings.metrics:
         return {}
-    shares = {name: calibration.unforeseen(study.chances(name), UNLIKELY) for name in study.order}
+    shares = {
+        name: calibration.unlikely_loss_share(study.probability_counts(name), UNLIKELY)
+        for name in study.order
+    }
     return {name: share for name, share in shares.items() if share > LARGE_SHARE}
 
 
@@ -232,7 +238,7 @@ def areas(study: BinaryStudy) -> dict[str, CurveAreas]:
     }
 
 
-@framed
+@as_data_frame
 def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
     """The point of each system's threshold on its curve, as a frame: system, x, y. kind: roc or
     pr.
@@ -246,7 +252,7 @@ def operating_points(study: BinaryStudy, kind: str) -> Iterator[Row]:
             yield {"system": name, "x": recall, "y": float(counts.precision(decisions))}
 
 
-@framed
+@as_data_frame
 def break_even(study: BinaryStudy) -> Iterator[Row]:
     """The point on each system's curve where precision equals recall, as a frame: system, x, y."""
     for name, table in study.counts_by_system.items():
@@ -255,12 +261,12 @@ def break_even(study: BinaryStudy) -> Iterator[Row]:
 
 
 @cached
-def at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
-    """The curves of a kind at the other base rate, `BinaryStudy.other_rate`: x, y, threshold,
+def curves_at_other_rate(study: BinaryStudy, kind: str) -> pd.DataFrame:
+    """The curves of a kind at the other base rate, `BinaryStudy.other_base_rate`: x, y, threshold,
     system.
     """
     reweighted = {
-        name: curves.at_base_rate(table, study.other_rate)
+        name: curves.at_base_rate(table, study.other_base_rate)
         for name, table in study.counts_by_system.items()
     }
     return score_curves.curve(reweighted, kind)

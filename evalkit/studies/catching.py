@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from evalkit.parameters.policy import Against, Bound, PolicyRule
+from evalkit.parameters.policy import Bound, ComparisonClaim, PolicyRule
 from evalkit.statistics.alternatives import Alternative
 from evalkit.statistics.intervals import Comparison, Estimate, normal_quantile
 from evalkit.statistics.sensitivity import ErrorOf, Sensitivity
@@ -24,8 +24,8 @@ class Evidence:
     unchanged model; of a pair, that of the second system. n: units, above 0. direction: −1 if lower
     values are better. margin: of the report. level: of limits. family_level: of tests, adjusted for
     others. ends: of the metric. error: true value or difference -> standard error. alternative: the
-    question of the comparison. stretch: how many times further limits lie from the estimate than
-    normal limits, which are at a quantile times the standard error.
+    question of the comparison. limit_distance_factor: how many times further limits lie from the
+    estimate than normal limits, which are at a quantile times the standard error.
     """
 
     expected_estimate: float
@@ -38,7 +38,7 @@ class Evidence:
     ends: Interval
     error: ErrorOf
     alternative: Alternative = Alternative.TWO_SIDED
-    stretch: float = 1.0
+    limit_distance_factor: float = 1.0
 
     def of_units(self, units: int) -> "Evidence":
         """The evidence of another number of units."""
@@ -53,7 +53,7 @@ class Evidence:
         levels += [equivalence_level(level) for level in (self.level, levels[0])]
         return {level: normal_quantile(level) for level in levels}
 
-    def of_sample(self, estimate: float, error: float) -> Comparison:
+    def comparison_of_sample(self, estimate: float, error: float) -> Comparison:
         """The comparison that a new sample with this estimate (a difference or a value) and this
         standard error would give. A rule of a policy reads only whether the test rejects, so that p
         is 0 if it does and else 1, and the limits; texts such as the method are empty.
@@ -61,10 +61,10 @@ class Evidence:
 
         def interval(limits_level: float) -> Estimate:
             """The estimate with two-sided limits: quantile · standard error away from it if they
-            are normal, and `stretch` times as far if the study has wider ones. limits_level: one
-            for which `normal_quantiles` has the quantile.
+            are normal, and `limit_distance_factor` times as far if the study has wider ones.
+            limits_level: one for which `normal_quantiles` has the quantile.
             """
-            distance = self.stretch * self.normal_quantiles[limits_level] * error
+            distance = self.limit_distance_factor * self.normal_quantiles[limits_level] * error
             return Estimate(
                 estimate,
                 low=estimate - distance,
@@ -123,22 +123,24 @@ def catch(rule: PolicyRule, evidence: Evidence, result: Callable[[Comparison], s
         allowed = worse_sign * (claim.number - evidence.expected_estimate)
         critical_numbers = [claim.number]
     else:
-        assert isinstance(claim, Against)
+        assert isinstance(claim, ComparisonClaim)
         worse_sign = -evidence.direction
         allowed = claim.within or evidence.margin or 0.0
         # the test compares the difference with 0, equivalence and "not worse" with ± the margin
         critical_numbers = [0.0, allowed, -allowed]
     # The result changes only where the estimate or one of its limits equals a critical number. The
     # limits lie at these distances, in standard errors: those of the test at normal quantiles, the
-    # others `stretch` times as far.
+    # others `limit_distance_factor` times as far.
     quantiles = list(evidence.normal_quantiles.values())
-    limit_distances = quantiles + [evidence.stretch * quantile for quantile in quantiles]
+    limit_distances = quantiles + [
+        evidence.limit_distance_factor * quantile for quantile in quantiles
+    ]
     # a model cannot become worse than the worst value of the metric
     worst = evidence.ends.low if worse_sign < 0 else evidence.ends.high
 
     def fails(estimate: float, error: float) -> bool:
         """True if a sample with this estimate and standard error fails the rule."""
-        return rule.fails(result(evidence.of_sample(estimate, error)))
+        return rule.fails(result(evidence.comparison_of_sample(estimate, error)))
 
     def error_at(regression: float) -> float:
         """The standard error at a true regression; it depends on the true value of the metric."""

@@ -19,9 +19,9 @@ import pandas as pd
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
 from evalkit.catalogue import lookup
 from evalkit.catalogue.kinds import TermsKind
-from evalkit.catalogue.metric import Combined, MetricAtK
+from evalkit.catalogue.metric import MeanOverClasses, MetricAtK
 from evalkit.catalogue.tables import AVERAGE_PRECISION, F1, ROC_AUC, against_rest
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.measured.classes import SHARE, ClassesInMemory, SummedClasses
 from evalkit.measured.readings import (
     ClassFirstReading,
@@ -44,7 +44,7 @@ from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, score_curves
 from evalkit.studies.reliability import FigureDetail, Reliability
-from evalkit.studies.study import Row, Settings, Weakest, frame, limits, with_limits
+from evalkit.studies.study import LowestRecall, Row, Settings, frame, limits, with_limits
 
 MAX_SQUARES = 6  # classes that have a square each, or all a curve with a colour and a name
 COLOURS_OF_MANY = 4  # curves with a colour where more classes are drawn; the others are grey
@@ -162,7 +162,7 @@ class ProblemStudy(row_study.RowStudy):
         return chosen_tables(self.names, self.problem_tables(self.leader), WORST, MAX_CURVES)
 
     @cached_property
-    def coloured(self) -> Sequence[str]:
+    def coloured_classes(self) -> Sequence[str]:
         """The classes or labels whose curves have a colour and a name: all, or of many those that
         the leader separates worst.
         """
@@ -175,7 +175,7 @@ class ProblemStudy(row_study.RowStudy):
     @property
     def uncoloured(self) -> int:
         """The number of classes or labels whose curves are drawn without a colour."""
-        return len(self.curve_tables) - len(self.coloured)
+        return len(self.curve_tables) - len(self.coloured_classes)
 
     @cached_property
     def class_tables(self) -> dict[str, counts.Counts]:
@@ -187,7 +187,7 @@ class ProblemStudy(row_study.RowStudy):
         y, threshold, and the class or label as `system`.
         """
         tables = dict(zip(self.names, self.problem_tables(system), strict=True))
-        coloured_first = list(self.coloured) + list(self.curve_tables)
+        coloured_first = list(self.coloured_classes) + list(self.curve_tables)
         drawn_tables = {name: tables[name] for name in dict.fromkeys(coloured_first)}
         return score_curves.curve(drawn_tables, kind, SQUARE.curve)
 
@@ -201,7 +201,7 @@ class ProblemStudy(row_study.RowStudy):
         """The reliability of each class that has a square, by isotonic regression, without bins."""
         return self.isotonic_of(self.class_tables, 7, SQUARE)
 
-    def estimated(self, statistic: Statistic) -> intervals.Estimate:
+    def interval_estimate(self, statistic: Statistic) -> intervals.Estimate:
         """A number of the page that is not in the table of metrics, with its limits."""
         return inference.estimate(statistic, self.inference_options(RandomStream.ESTIMATES))
 
@@ -276,9 +276,11 @@ class ClassesStudy(ProblemStudy):
         weight = self.measured.weights
         return np.asarray(weight / weight.sum())
 
-    def share_of(self, system: str, eligible: RowMask, hit: RowMask) -> intervals.Estimate:
+    def estimate_share(self, system: str, eligible: RowMask, hit: RowMask) -> intervals.Estimate:
         """The share of hits among the eligible rows of a system, with limits."""
-        return self.estimated(self.measured.derived(SHARE, system, among(eligible, hit)))
+        return self.interval_estimate(
+            self.measured.statistic_after_change(SHARE, system, among(eligible, hit))
+        )
 
     @frame
     def by_class(self) -> Iterator[Row]:
@@ -298,27 +300,27 @@ class ClassesStudy(ProblemStudy):
         is_actual = _actual_is(c)
         is_predicted = _predicted_is(c)
         # F1 of the rows after both actual and predicted class are replaced by "is class c"
-        f1 = self.measured.derived(F1, system, lambda rows: against_rest(rows, c))
+        f1 = self.measured.statistic_after_change(F1, system, lambda rows: against_rest(rows, c))
         estimates = {
-            "precision": self.share_of(system, eligible=is_predicted, hit=is_actual),
-            "recall": self.share_of(system, eligible=is_actual, hit=is_predicted),
-            "f1": self.estimated(f1),
+            "precision": self.estimate_share(system, eligible=is_predicted, hit=is_actual),
+            "recall": self.estimate_share(system, eligible=is_actual, hit=is_predicted),
+            "f1": self.interval_estimate(f1),
         }
         if self.scored:
             # metrics of the score of class c, with the rows of class c as positives
             auc = self.measured.problem_metric(ROC_AUC, system, c)
             average_precision = self.measured.problem_metric(AVERAGE_PRECISION, system, c)
-            estimates["auc"] = self.estimated(auc)
-            estimates["average_precision"] = self.estimated(average_precision)
+            estimates["auc"] = self.interval_estimate(auc)
+            estimates["average_precision"] = self.interval_estimate(average_precision)
         return estimates
 
     @property
-    def weakest(self) -> Weakest | None:
+    def weakest(self) -> LowestRecall | None:
         """The leader's class with the lowest recall, and the other class that its rows are most
         often predicted as, with their share of the rows of the class; None if every recall is 1.
         """
         classes_of_leader = self.by_class[self.by_class["system"] == self.leader]
-        weakest = Weakest.from_frame("class", classes_of_leader)  # the lowest recall below 1
+        weakest = LowestRecall.from_frame("class", classes_of_leader)  # the lowest recall below 1
         if weakest is None:
             return None
         actual = self.names.index(weakest.name)
@@ -343,10 +345,10 @@ class ClassesStudy(ProblemStudy):
         if not self.plain or not self.curve_tables:
             return None
         frames = []
-        for name in self.coloured:
+        for name in self.coloured_classes:
             # neighbouring thresholds are pooled, as many points would take long to resample
             table = influence.pooled(self.curve_tables[name])
-            resamples = bootstrap.resampled(
+            resamples = bootstrap.counts_of_resamples(
                 table, rng=self.rng(3), resamples=self.settings.limits.bands
             )
             frames.append(score_curves.band(name, resamples, kind, level=self.settings.level))
@@ -366,7 +368,9 @@ class ClassesStudy(ProblemStudy):
             actual, predicted = divmod(position, len(mistakes))
             n = mistakes[actual, predicted].item()
             if n > 0:  # there may be fewer mistakes than the table has room for
-                share = self.share_of(self.leader, _actual_is(actual), _predicted_is(predicted))
+                share = self.estimate_share(
+                    self.leader, _actual_is(actual), _predicted_is(predicted)
+                )
                 row = {"actual": self.names[actual], "predicted": self.names[predicted], "n": n}
                 row |= limits(share, "share")
                 rows.append(row | {"of_errors": float(n / n_mistakes)})
@@ -386,7 +390,7 @@ class ClassesStudy(ProblemStudy):
             shares = labels.coverage_by_class(table, self.target)
             reaches_target = shares > 0
             is_covered = _predicted_in(reaches_target)
-            right = self.share_of(name, eligible=is_covered, hit=_is_right)
+            right = self.estimate_share(name, eligible=is_covered, hit=_is_right)
             classes = ", ".join(compress(self.names, reaches_target))
             row = {"system": name} | limits(self.estimate(coverage, name), "coverage")
             yield row | {"classes": classes} | with_limits({"right": right})
@@ -480,7 +484,9 @@ def checked_settings(
 # Rows at hand -------------------------------------------------------------------------------------
 
 
-def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> ClassesStudy:
+def of_rows(
+    data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL_LIMITS
+) -> ClassesStudy:
     """The study of rows in memory. Each system predicts a class for each row, with a score for each
     class if the table has any.
     """
@@ -521,7 +527,7 @@ def _class_fields(
 
 
 def of_blocks(
-    data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
+    data: Predictions, p: ClassificationParameters, limits: Limits = USUAL_LIMITS
 ) -> ClassesStudy:
     """The study of a table that is read in blocks: once to count, and a second time if there are
     means over classes of metrics of scores, such as macro AUC. Raises ParameterError if a metric
@@ -547,7 +553,7 @@ def of_blocks(
     second = _second_reading(data, measured, settings)
     if second:  # None if the first reading is enough
         # read for sums alone, without the names of rows
-        second_summary = row_study.nameless(data.table).total(second)
+        second_summary = row_study.without_row_names(data.table).total(second)
         measured = replace(measured, second=second, second_summary=second_summary)
     rows = measured.summary.rows  # the number of rows that all systems predict
     fields = row_study.arguments_from_blocks(
@@ -603,7 +609,7 @@ def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
         # pooled neighbouring ones, which its shift above 0 shows: they are different classes.
         is_pooled = [tally.merged.shift > 0 for tally in cells_of_group.cells.values()]
         if any(is_pooled):
-            ways = f"in more than {reading.counting.max_cells:,} ways"
+            ways = f"in more than {reading.cell_counter.max_cells:,} ways"
             needs = "which needs all rows in memory; choose one system"
             raise ParameterError(
                 f"systems: actual and predicted classes of two systems come {ways}, {needs}"
@@ -632,14 +638,16 @@ def _class_first_reading(data: Predictions, settings: Settings) -> ClassFirstRea
     unique_losses = tuple({chosen.label: chosen for chosen in losses}.values())
     return ClassFirstReading(
         scored=data.scored,
-        counting=class_cells.CellCounter(
+        cell_counter=class_cells.CellCounter(
             classes=n_classes,
             scale=data.scale,
             square_scale=data.squares,
             max_cells=limits.bins,
             max_units=max_units,
         ),
-        loss_adder=TermAdder.uncentred(unique_losses, len(table.systems), max_units, class_rows),
+        loss_adder=TermAdder.uncentred_term_adder(
+            unique_losses, len(table.systems), max_units, class_rows
+        ),
         # In slices only the primary metric is computed: from its terms if it is a loss, from the
         # scores by class if it is a mean over classes of a metric such as AUC; all other metrics
         # follow from the confusion cells, which are always counted.
@@ -708,7 +716,7 @@ def _averaged_metric(chosen: MetricAtK) -> MetricAtK | None:
     as roc_auc; None if it does not follow from the order of the scores.
     """
     kind = chosen.base.metric.kind
-    if isinstance(kind, Combined) and not kind.uses_decisions:
+    if isinstance(kind, MeanOverClasses) and not kind.uses_decisions:
         return MetricAtK(kind.metric)
     return None
 

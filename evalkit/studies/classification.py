@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.parameters.reports import ClassificationParameters, attributes, reader
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs.outcomes import Outcomes, OutcomeTable
@@ -44,8 +44,8 @@ KINDS = {
 }
 
 
-@commands.advising
-def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.RowStudy:
+@commands.advise_on_errors
+def study_of(p: ClassificationParameters, limits: Limits = USUAL_LIMITS) -> row_study.RowStudy:
     """Read labels and scores, and measure, compare and plot how well the scores separate the
     classes.
 
@@ -73,7 +73,7 @@ def study_of(p: ClassificationParameters, limits: Limits = USUAL) -> row_study.R
         p = replace(p, metrics=binary.THRESHOLD_METRICS)
     # parameters that do not apply to this kind of table, and the kinds that they do apply to
     for name, applicable_kinds in kind.inapplicable.items():
-        if name in p.given:
+        if name in p.given_values:
             raise ParameterError(f"{name}: only for a {applicable_kinds} table")
     # `fits_in_memory` goes by an upper bound on the number of rows. `_study_of_blocks` counts the
     # rows, and returns None if they do fit into memory.

@@ -39,10 +39,10 @@ ComparisonRow = Mapping[str, Any]  # of `Study.comparisons`
 
 def alpha(study: Study) -> float:
     """The level of the tests."""
-    return beyond(study.settings.test_level)
+    return one_minus_level(study.settings.test_level)
 
 
-def beyond(level: float) -> float:
+def one_minus_level(level: float) -> float:
     """1 − level, without rounding error in the last bits."""
     return round(1 - level, 12)
 
@@ -54,7 +54,7 @@ def covered(study: Study, n_values: int) -> float:
     If they are positively correlated, for example computed on the same units, this happens more
     often.
     """
-    beyond_one_limit = beyond(study.settings.level) / 2
+    beyond_one_limit = one_minus_level(study.settings.level) / 2
     return float((1 - beyond_one_limit) ** n_values)
 
 
@@ -114,7 +114,7 @@ def beaten(study: Study) -> dict[str, BeatenByConstant]:
     out.
     """
     metrics = {}
-    for chosen in study.directed:
+    for chosen in study.metrics_with_direction:
         low, high = chosen.metric.ends
         sign = chosen.metric.sign
         by_constant = constant(study, chosen)
@@ -172,7 +172,7 @@ class VerdictWords(NamedTuple):
 
 def words(study: Study) -> VerdictWords:
     """The words of the metric that decides."""
-    return words_of(study.primary)
+    return words_of(study.primary_metric)
 
 
 def words_of(chosen: MetricAtK) -> VerdictWords:
@@ -228,12 +228,12 @@ class Skew:
         return int(COCHRAN * self.skewness**2)
 
     @property
-    def far(self) -> bool:
+    def has_too_few_units(self) -> bool:
         """True if there are far too few units."""
         return self.units < FAR * self.skewness**2
 
 
-def contrary(study: Study) -> pd.DataFrame:
+def contradicting_comparisons(study: Study) -> pd.DataFrame:
     """The rows of `Study.comparisons` by other metrics that contradict the headline: the first
     system of a pair is worse, but is not by the primary metric. A further column, deciding, has the
     verdict by the primary metric.
@@ -243,7 +243,7 @@ def contrary(study: Study) -> pd.DataFrame:
         return pd.DataFrame(columns=["metric", "first", "second", "difference", "deciding"])
     is_not_worse = headline["verdict"].isin(["better", "equivalent", "cannot tell"])
     pairs = headline.loc[is_not_worse, ["first", "second", "verdict"]]
-    by_other_metrics = study.comparisons[study.comparisons["metric"] != study.primary.label]
+    by_other_metrics = study.comparisons[study.comparisons["metric"] != study.primary_metric.label]
     worse = by_other_metrics[by_other_metrics["verdict"] == "worse"]
     return worse.merge(pairs.rename(columns={"verdict": "deciding"}), on=["first", "second"])
 
@@ -261,14 +261,14 @@ def skew(study: Study) -> Skew | None:
         return in_headline(study, skew), skew.skewness**2 / skew.units
 
     skews = list[Skew]()
-    for chosen in study.directed:
+    for chosen in study.metrics_with_direction:
         skews += [skew for skew in _skews(study, chosen) if skew.units < skew.wanted]
     return max(skews, key=urgency, default=None)
 
 
 def in_headline(study: Study, skew: Skew) -> bool:
     """True if a comparison is one of those that the headline names, in either direction."""
-    if skew.metric != study.primary.label or not len(study.headline):
+    if skew.metric != study.primary_metric.label or not len(study.headline):
         return False
     pairs = study.headline[["first", "second"]].itertuples(index=False)
     return set(skew.pair) in [set(pair) for pair in pairs]
@@ -349,11 +349,12 @@ def _slices(study: Study) -> dict[str, pd.DataFrame]:
 class Rounded:
     """A threshold rounded to the float type in which the scores of some systems are stored.
 
-    value: the rounded threshold. stored: the float type. everywhere: True if these are all systems.
+    value: the rounded threshold. score_precision: the float type. everywhere: True if these are all
+    systems.
     """
 
     value: float
-    stored: rules.Precision
+    score_precision: rules.Precision
     systems: tuple[str, ...]
     everywhere: bool
 
@@ -385,7 +386,7 @@ def ends(score: Mapping[str, Floats]) -> dict[str, Ends]:
     return {name: (float(values.min()), float(values.max())) for name, values in score.items()}
 
 
-def best_two(study: Study) -> pd.DataFrame:
+def best_two_comparison(study: Study) -> pd.DataFrame:
     """With a baseline, which all other systems are compared with, the comparison of the two best
     other systems: one row with the columns of `Study.comparisons`.
 
@@ -399,30 +400,30 @@ def best_two(study: Study) -> pd.DataFrame:
         return pd.DataFrame()
     pair = (challengers[0], challengers[1])
     try:
-        comparison = study.two_sided.compare(study.primary, pair)
+        comparison = study.two_sided.compare(study.primary_metric, pair)
     except InputError:  # no unit has a value of both
         return pd.DataFrame()
     n_pairs = math.comb(len(challengers), 2)
     comparison = replace(comparison, adjusted=min(1.0, n_pairs * comparison.p_value))
-    frame = pd.DataFrame([study.row(study.primary, pair, comparison)])
+    frame = pd.DataFrame([study.row(study.primary_metric, pair, comparison)])
     # the detectable difference would be adjusted for the comparisons with the baseline, to which
     # this pair does not belong
     return frame.drop(columns=["detectable"], errors="ignore")
 
 
-def as_good(study: Study) -> list[str]:
+def systems_equal_to_leader(study: Study) -> list[str]:
     """The second systems of the headline whose primary metric equals the leader's, to 12 digits."""
-    digits = {name: f"{deciding(study, name)['value']:.12g}" for name in study.order}
+    digits = {name: f"{primary_estimate(study, name)['value']:.12g}" for name in study.order}
     return [name for name in study.headline["second"] if digits[name] == digits[study.leader]]
 
 
-def deciding(study: Study, system: str) -> pd.Series:
+def primary_estimate(study: Study, system: str) -> pd.Series:
     """The row of `Study.estimates` of a system and the primary metric."""
-    rows = study.estimates[study.estimates["metric"] == study.primary.label]
+    rows = study.estimates[study.estimates["metric"] == study.primary_metric.label]
     return rows[rows["system"] == system].iloc[0]
 
 
-def turned(row: ComparisonRow) -> Row:
+def swap_systems(row: ComparisonRow) -> Row:
     """A row of `Study.comparisons` with its two systems swapped; a lift becomes that of the second
     over the first.
     """
@@ -464,9 +465,8 @@ def relative(study: Study, row: ComparisonRow) -> float:
     does not begin at 0, the values are of different units, each unit is divided between the two
     systems, or a limit of the lift that the question asks for is infinite.
     """
-    statistic = study.measure(study.primary, row["first"])
-    # `deciding` is the row of the estimates by the primary metric
-    second = float(deciding(study, row["second"])["value"])
+    statistic = study.measure(study.primary_metric, row["first"])
+    second = float(primary_estimate(study, row["second"])["value"])
     # in interleaving each unit is divided between two systems: a gain of one is a loss of the other
     is_divided = statistic.layout is Layout.DIVIDED
     if is_divided or not second > 0:
@@ -475,21 +475,21 @@ def relative(study: Study, row: ComparisonRow) -> float:
         alternative = study.settings.alternative
         limits = [row[limit] for sign, limit in LIMITS_OF_LIFT.items() if alternative.counts(sign)]
         return row["lift"] if all(map(math.isfinite, limits)) else math.nan
-    metric = study.primary.metric
+    metric = study.primary_metric.metric
     # the scale does not begin at 0, if already a constant prediction has more: an AUC of 0.5
-    constant_is_above_0 = metric.best == "high" and study.constant(study.primary) > 0
+    constant_is_above_0 = metric.best == "high" and study.constant(study.primary_metric) > 0
     can_be_negative = metric.low < 0
     # if a comparison leaves units out, the two values are of different units
     if can_be_negative or constant_is_above_0 or leaves_units_out(study, row):
         return math.nan
-    first = float(deciding(study, row["first"])["value"])
+    first = float(primary_estimate(study, row["first"])["value"])
     return first / second - 1
 
 
 def leaves_units_out(study: Study, row: ComparisonRow) -> bool:
     """True if a comparison leaves out units that have a value of one of its systems only."""
-    first_units = deciding(study, row["first"])["n"]
-    second_units = deciding(study, row["second"])["n"]
+    first_units = primary_estimate(study, row["first"])["n"]
+    second_units = primary_estimate(study, row["second"])["n"]
     return bool(row["n"] < max(first_units, second_units))
 
 
@@ -516,11 +516,11 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     columns = ["system", "value", "rank_low", "rank_high", "tier", "needed"]
     pairs = math.comb(len(study.order), 2)
     values = None  # (units, systems), None if they cannot be ranked
-    if 3 <= len(study.order) <= MAX_RANKED and study.primary.metric.best != "neither":
+    if 3 <= len(study.order) <= MAX_RANKED and study.primary_metric.metric.best != "neither":
         values = _unit_values(study)
     if values is None or len(values) < 2 or len(values) * pairs > MAX_DIFFERENCES:
         return pd.DataFrame(columns=columns)
-    values_to_rank = study.primary.metric.sign * values  # larger ones are better
+    values_to_rank = study.primary_metric.metric.sign * values  # larger ones are better
     ranks = multiplicity.ranks(
         values_to_rank, level=study.settings.level, rng=study.rng(RANK_DRAWS)
     )
@@ -532,7 +532,7 @@ def rank_tiers(study: Study) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "system": study.order,
-            "value": [study.estimate(study.primary, name).value for name in study.order],
+            "value": [study.estimate(study.primary_metric, name).value for name in study.order],
             "rank_low": ranks.low,
             "rank_high": ranks.high,
             "tier": ranks.tier,
@@ -558,11 +558,11 @@ def _unit_values(study: Study) -> Floats | None:
     """
     means = []
     for name in study.order:
-        means += study.measure(study.primary, name).shared_means()
-    return complete(means) if len(means) == len(study.order) else None
+        means += study.measure(study.primary_metric, name).shared_means()
+    return values_of_complete_units(means) if len(means) == len(study.order) else None
 
 
-def complete(means: Sequence[UnitStatistic]) -> Floats:
+def values_of_complete_units(means: Sequence[UnitStatistic]) -> Floats:
     """The value of each unit on which all systems have one, shape (units, systems). means: the
     metric of each system as a mean over the same rows. If rows lie in clusters, the clusters are
     the units, and each has the mean of its rows.

@@ -21,8 +21,8 @@ from evalkit import report
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import MetricAtK
-from evalkit.drawing.shown import Shown
-from evalkit.limits import USUAL, Limits
+from evalkit.drawing.shown import ShownStudy
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.machine.bundled_files import bundled_root
 from evalkit.names import usual
 from evalkit.parameters import reports
@@ -37,14 +37,14 @@ from evalkit.statistics.statistic import Statistic
 from evalkit.studies import diagnostics, groups, study, unit_files, units
 from evalkit.studies.study import (
     EVERY,
-    Member,
     PairTest,
     Row,
     Study,
     SystemPair,
+    UnitSelection,
+    computed_once,
     estimate_columns,
     frame,
-    once,
     with_limits,
 )
 from evalkit.studies.unit_files import (
@@ -74,7 +74,7 @@ PARAMETERS_OF_PAGES = (
 )
 
 
-def study_of(p: reports.DiffParameters, limits: Limits = USUAL) -> "Diff":
+def study_of(p: reports.DiffParameters, limits: Limits = USUAL_LIMITS) -> "Diff":
     """Compare two reports of one kind, unit by unit: of two days, or of one input by two versions.
 
     Each is read from its file of units. A difference is new − old. Without `old` and `new`, the
@@ -164,13 +164,14 @@ def looks_like_report(path: Path) -> bool:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diff(Shown, Study):
+class Diff(ShownStudy, Study):
     """The study of two reports. What other studies call a system is a side here: a system in one of
     the two reports, called "new NAME" or "old NAME".
 
     files: the earlier reports, then the old and the new one. names: of all units, by their number.
-    partner: the name of a system in the new report -> its name in the old one. matched: label of a
-    metric -> new and old side of each system that both reports have it of -> the metric in both.
+    old_name_by_new: the name of a system in the new report -> its name in the old one.
+    matched_metrics: label of a metric -> new and old side of each system that both reports have it
+    of -> the metric in both.
     """
 
     report: ClassVar[str] = "diff"
@@ -179,8 +180,8 @@ class Diff(Shown, Study):
 
     files: Sequence[UnitFile]
     names: pa.Array
-    partner: Mapping[str, str]
-    matched: Mapping[str, Mapping[SystemPair, MatchedMetric]]
+    old_name_by_new: Mapping[str, str]
+    matched_metrics: Mapping[str, Mapping[SystemPair, MatchedMetric]]
 
     @classmethod
     def from_files(cls, read: ReadUnits, p: reports.DiffParameters, limits: Limits) -> "Diff":
@@ -191,11 +192,12 @@ class Diff(Shown, Study):
         """
         old, new = read.files[-2:]
         for file in read.files:
-            if file.about["report"] != new.about["report"]:
-                kinds = " and ".join(sorted({file.about["report"], new.about["report"]}))
-                raise InputError(
-                    f"{shown_name(file)} and {shown_name(new)} must be of one report, got {kinds}"
+            if file.file_metadata["report"] != new.file_metadata["report"]:
+                kinds = " and ".join(
+                    sorted({file.file_metadata["report"], new.file_metadata["report"]})
                 )
+                files = f"{short_file_path(file)} and {short_file_path(new)}"
+                raise InputError(f"{files} must be of one report, got {kinds}")
         # the name of a system in the new report -> in the old one; `words` has the different texts
         # of a column
         partner = partners(old.words["system"], new.words["system"], p.pairs)
@@ -212,7 +214,7 @@ class Diff(Shown, Study):
             replace(p, baseline=OLD_REPORT, units=False), metrics, limits=limits
         )
         sources = [
-            Source(shown_name(file), len(file.table), file.path.absolute(), stamp(file.path))
+            Source(short_file_path(file), len(file.table), file.path.absolute(), stamp(file.path))
             for file in read.files
         ]
         return cls(
@@ -223,8 +225,8 @@ class Diff(Shown, Study):
             sources=tuple(sources),
             files=read.files,
             names=read.names,
-            partner=partner,
-            matched=matched,
+            old_name_by_new=partner,
+            matched_metrics=matched,
         )
 
     @cached_property
@@ -247,7 +249,7 @@ class Diff(Shown, Study):
         shows a loss, else by any other metric; None if nothing is worse.
         """
         worse = self.comparisons[self.comparisons["verdict"] == "worse"]
-        by_primary = worse[worse["metric"] == self.primary.label]
+        by_primary = worse[worse["metric"] == self.primary_metric.label]
         if len(by_primary):
             rows = by_primary.to_dict("records")
             largest: Row = max(rows, key=lambda row: abs(row["difference"]))
@@ -277,7 +279,7 @@ class Diff(Shown, Study):
         """
         prefix = NEW if system.startswith(NEW) else OLD  # "new " or "old "
         name = system.removeprefix(prefix)
-        has_same_name_in_both = (name, name) in self.partner.items()
+        has_same_name_in_both = (name, name) in self.old_name_by_new.items()
         if name == UNNAMED:
             name = "model"
         if has_same_name_in_both or name == "model":
@@ -287,7 +289,9 @@ class Diff(Shown, Study):
     @property
     def family_size(self) -> int:
         """The systems of which some unit changed."""
-        return sum(not np.isnan(self.compare(self.primary, pair).p_value) for pair in self.pairs)
+        return sum(
+            not np.isnan(self.compare(self.primary_metric, pair).p_value) for pair in self.pairs
+        )
 
     def __dir__(self) -> list[str]:
         """The names that completion offers: those of every study, and the tables of a diff."""
@@ -297,17 +301,19 @@ class Diff(Shown, Study):
     @property
     def system_names(self) -> list[str]:
         """The systems that both reports have, as the new one names them."""
-        return list(self.partner)
+        return list(self.old_name_by_new)
 
     def of_systems(self, names: Sequence[str]) -> "Diff":
         """This diff of the same two reports with some systems alone. names: their names in the new
         report. Metrics that none of them has are left out.
         """
         # new name of a system -> its old name
-        partner = {name: old_name for name, old_name in self.partner.items() if name in names}
+        old_name_by_new = {
+            name: old_name for name, old_name in self.old_name_by_new.items() if name in names
+        }
         # label of a metric -> (new side, old side) of a system -> the metric in both reports
         matched = {}
-        for label, metric_of_sides in self.matched.items():
+        for label, metric_of_sides in self.matched_metrics.items():
             selected = {
                 sides: metric
                 for sides, metric in metric_of_sides.items()
@@ -315,7 +321,7 @@ class Diff(Shown, Study):
             }
             if selected:
                 matched[label] = selected
-        return replace(self, partner=partner, matched=matched)
+        return replace(self, old_name_by_new=old_name_by_new, matched_metrics=matched)
 
     @property
     def old(self) -> UnitFile:
@@ -333,12 +339,16 @@ class Diff(Shown, Study):
         question = self.old.parameters.get("alternative")
         is_shared = question == self.new.parameters.get("alternative")
         is_one_sided = question in ("greater", "less")
-        return str(question) if is_shared and is_one_sided and question != self.sided else ""
+        return (
+            str(question)
+            if is_shared and is_one_sided and question != self.question_of_tests
+            else ""
+        )
 
     @property
     def deciding(self) -> Mapping[SystemPair, MatchedMetric]:
         """The metric that decides, of each pair of sides."""
-        return self.matched[self.primary.label]
+        return self.matched_metrics[self.primary_metric.label]
 
     @property
     def differences_are(self) -> str:  # type: ignore[override]
@@ -350,7 +360,7 @@ class Diff(Shown, Study):
     @property
     def has_no_common_unit(self) -> bool:
         """True if no unit is in both reports."""
-        return not any(matched.common.size for matched in self.deciding.values())
+        return not any(matched.common_units.size for matched in self.deciding.values())
 
     @property
     def unlisted(self) -> dict[str, int]:
@@ -371,7 +381,9 @@ class Diff(Shown, Study):
     @property
     def unit_name(self) -> str:
         """What the new report calls its unit."""
-        return str(self.new.about["unit"][self.new.metrics[self.primary.label]["table"]])
+        return str(
+            self.new.file_metadata["unit"][self.new.metrics[self.primary_metric.label]["table"]]
+        )
 
     @property
     def averaged(self) -> bool:
@@ -379,23 +391,23 @@ class Diff(Shown, Study):
         return all(matched.averaged for matched in self.deciding.values())
 
     def measure(
-        self, chosen: MetricAtK, system: str, member: Member | StoredSlice = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection | StoredSlice = EVERY
     ) -> Statistic:
         """A metric of a side on the common units; on all its own where none is common."""
-        pair = next(pair for pair in self.matched[chosen.label] if system in pair)
+        pair = next(pair for pair in self.matched_metrics[chosen.label] if system in pair)
         statistics = self._matched_in(chosen, pair, member).statistics
         return statistics.new if system == pair[0] else statistics.old
 
     def _matched_in(
-        self, chosen: MetricAtK, pair: SystemPair, member: Member | StoredSlice
+        self, chosen: MetricAtK, pair: SystemPair, member: UnitSelection | StoredSlice
     ) -> MatchedMetric:
         """A metric in both reports, on all units or those of a slice."""
-        matched = self.matched[chosen.label][pair]
+        matched = self.matched_metrics[chosen.label][pair]
         return matched.in_slice(member) if isinstance(member, StoredSlice) else matched
 
-    @once
+    @computed_once
     def compare(
-        self, chosen: MetricAtK, pair: SystemPair, member: Member | StoredSlice = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: UnitSelection | StoredSlice = EVERY
     ) -> significance.Comparison:
         """The difference new − old of a metric, as in `Study.compare`."""
         return self._compare_reports(self._matched_in(chosen, pair, member))
@@ -411,7 +423,7 @@ class Diff(Shown, Study):
             options = replace(self.inference_options(RandomStream.COMPARISONS), level=level)
             return matched.comparison(options)
 
-        return self.asked_comparison(at_level)
+        return self.comparison_of_question(at_level)
 
     @property
     def pairs(self) -> list[SystemPair]:
@@ -425,13 +437,13 @@ class Diff(Shown, Study):
         """
         if len(self.pairs) > MAX_SYSTEMS_WITH_BOTH:
             return [new_side for new_side, _ in self.pairs]
-        return self.sides(self.primary)
+        return self.sides(self.primary_metric)
 
     def sides(self, chosen: MetricAtK) -> list[str]:
         """The sides of the systems that are compared by a metric, each new one before its old
         one.
         """
-        return list(chain.from_iterable(self.matched[chosen.label]))
+        return list(chain.from_iterable(self.matched_metrics[chosen.label]))
 
     def subjects(self, chosen: MetricAtK) -> list[str]:
         """The sides of all systems of a metric, also of those without a partner."""
@@ -443,7 +455,7 @@ class Diff(Shown, Study):
         """
         if second is not None:
             raise ParameterError(f"a diff compares with the old report; leave out 'than {second}'")
-        pairs = list(self.matched[chosen.label])
+        pairs = list(self.matched_metrics[chosen.label])
         pairs += [(unpaired, OLD_REPORT) for unpaired in self.unpaired(chosen.label)]
         return pairs
 
@@ -454,28 +466,30 @@ class Diff(Shown, Study):
     @cached_property
     def broken_design(self) -> str:
         """Why no result of the new or the old report counts; "" if results count."""
-        label = self.primary.label
+        label = self.primary_metric.label
         return self.new.broken_design(label) or self.old.broken_design(label)
 
     @property
     def unpaired_new(self) -> list[str]:
         """The systems of the new report without a partner."""
-        return [name for name in self.new.words["system"] if name not in self.partner]
+        return [name for name in self.new.words["system"] if name not in self.old_name_by_new]
 
     @property
     def unpaired_old(self) -> list[str]:
         """The systems of the old report without a partner."""
-        return [name for name in self.old.words["system"] if name not in self.partner.values()]
+        return [
+            name for name in self.old.words["system"] if name not in self.old_name_by_new.values()
+        ]
 
     def unpaired(self, label: str) -> dict[str, str]:
         """The systems for which either report has this metric, but that are not compared by it, as
         "new NAME" or "old NAME", -> the reason as a text. label: of the metric.
         """
-        matched_metrics = self.matched[label].values()
-        new_compared = {matched.new.system for matched in matched_metrics}
-        old_compared = {matched.old.system for matched in matched_metrics}
-        old_of_new = self.partner  # name in the new report -> name in the old one
-        new_of_old = {old: new for new, old in self.partner.items()}
+        metrics = self.matched_metrics[label].values()
+        new_compared = {metric.new.system for metric in metrics}
+        old_compared = {metric.old.system for metric in metrics}
+        old_of_new = self.old_name_by_new  # name in the new report -> name in the old one
+        new_of_old = {old: new for new, old in self.old_name_by_new.items()}
         reasons = {}
         for name in self.new.systems_of(label):
             if name not in new_compared:
@@ -518,8 +532,8 @@ class Diff(Shown, Study):
         all systems that both reports have it of.
         """
         families = []
-        for chosen in self.directed:
-            families.append([PairTest(chosen, pair) for pair in self.matched[chosen.label]])
+        for chosen in self.metrics_with_direction:
+            families.append([PairTest(chosen, pair) for pair in self.matched_metrics[chosen.label]])
         return families
 
     @frame
@@ -561,7 +575,7 @@ class Diff(Shown, Study):
             for row in self.comparisons.to_dict("records")
         }
         for chosen in self.settings.metrics:
-            for pair, matched in self.matched[chosen.label].items():
+            for pair, matched in self.matched_metrics[chosen.label].items():
                 new_side, _ = pair  # the first system of a comparison
                 row: Row = {"metric": chosen.label, "system": matched.new.system}
                 row |= _change_and_terms(matched, self.compare(chosen, pair).difference)
@@ -602,7 +616,7 @@ class Diff(Shown, Study):
         adjusted. matched: the metric in both reports on all units. in_slice: on the units of the
         slice.
         """
-        n_common = in_slice.common.size  # units of the slice that both reports have
+        n_common = in_slice.common_units.size  # units of the slice that both reports have
         if n_common > 1:
             comparison = self._compare_reports(in_slice)
         else:  # a test needs two units
@@ -644,7 +658,7 @@ class Diff(Shown, Study):
         frames = [
             self._unit_changes(matched.on_common_units)
             for matched in self.deciding.values()  # the primary metric of each system
-            if matched.common.size
+            if matched.common_units.size
         ]
         if frames:
             rows = pd.concat(frames).query("difference != 0")
@@ -664,14 +678,14 @@ class Diff(Shown, Study):
         else:  # the influence of a unit is how far it moves the metric, to first order
             difference = new.influence - old.influence
         columns = {
-            "unit": self.names.take(pa.array(matched.common)).to_pylist(),  # number -> name
+            "unit": self.names.take(pa.array(matched.common_units)).to_pylist(),  # number -> name
             "system": new.system,
             "old": old.unit_values,
             "new": new.unit_values,
             "difference": difference,
         }
         # A unit may have several rows: its lists and slices are those of its first row in the new
-        # report. `unique` sorts by unit, as `matched.common` is sorted.
+        # report. `unique` sorts by unit, as `matched.common_units` is sorted.
         _, first_of_unit = np.unique(new.unit, return_index=True)
         row_of_unit = new.places[first_of_unit]  # in the new file
         id_of_unit = self.new.row[row_of_unit].tolist()
@@ -696,7 +710,7 @@ class Diff(Shown, Study):
         """
         if len(self.files) == 2:
             return
-        label = self.primary.label
+        label = self.primary_metric.label
         options = self.inference_options(RandomStream.ESTIMATES)
         # a system that was renamed may have either name in an earlier report
         names = dict.fromkeys(matched.new.system for matched in self.deciding.values())
@@ -713,7 +727,11 @@ class Diff(Shown, Study):
                 # a mean of values of units is taken as such, and so has the interval of a mean
                 statistic = stored.statistic(mean=stored.averaged)
                 estimate = inference.estimate(statistic, options)
-                row = {"date": date_of(file), "report": shown_name(file), "system": name}
+                row = {
+                    "date": data_collection_date(file),
+                    "report": short_file_path(file),
+                    "system": name,
+                }
                 yield row | estimate_columns(estimate)
 
     # What the files prove
@@ -729,14 +747,14 @@ class Diff(Shown, Study):
         them, or its file lacks the numbers from which a metric is computed.
         """
         compared_systems = set()
-        for metric_of_sides in self.matched.values():
+        for metric_of_sides in self.matched_metrics.values():
             for matched in metric_of_sides.values():
                 compared_systems |= {matched.old.system, matched.new.system}
         missing = []
         if not self.p.metrics:  # else the user left out the others on purpose
             labels = dict.fromkeys([*self.new.metrics, *self.old.metrics])
-            missing += [label for label in labels if label not in self.matched]
-        paired_names = dict.fromkeys([*self.partner, *self.partner.values()])
+            missing += [label for label in labels if label not in self.matched_metrics]
+        paired_names = dict.fromkeys([*self.old_name_by_new, *self.old_name_by_new.values()])
         missing += [name for name in paired_names if name not in compared_systems]
         return missing + self.unpaired_new + self.unpaired_old
 
@@ -769,7 +787,7 @@ class Diff(Shown, Study):
         """
         # of one structure all metrics have the same rows; own metrics have none
         by_structure = dict[tuple[str, SystemPair], MatchedMetric]()
-        for label, pairs in self.matched.items():
+        for label, pairs in self.matched_metrics.items():
             structure = self.new.metrics[label]["structure"]
             by_structure |= {(structure, pair): matched for pair, matched in pairs.items()}
         return max(matched.relabelled for matched in by_structure.values())
@@ -888,19 +906,21 @@ def _refuse_unshared(old: UnitFile, new: UnitFile, partner: Mapping[str, str]) -
     if unpaired_new and unpaired_old:
         pairs = {**partner, unpaired_new[0]: unpaired_old[0]}
         advice = f", such as pairs='{written(pairs)}'"
+    files = f"{short_file_path(old)} and {short_file_path(new)}"
+    new_systems = ", ".join(new.words["system"])
+    old_systems = ", ".join(old.words["system"])
     raise InputError(
-        f"{shown_name(old)} and {shown_name(new)} must share a metric and a system that their "
-        f"units tell; the new report has {', '.join(new.words['system'])}, the old one "
-        f"{', '.join(old.words['system'])}: name those that belong together{advice}"
+        f"{files} must share a metric and a system that their units tell; the new report has "
+        f"{new_systems}, the old one {old_systems}: name those that belong together{advice}"
     )
 
 
-def date_of(file: UnitFile) -> str:
+def data_collection_date(file: UnitFile) -> str:
     """When the data of a report were collected, as it says."""
-    return str(file.about.get("parameters", {}).get("data_date") or "")
+    return str(file.file_metadata.get("parameters", {}).get("data_date") or "")
 
 
-def shown_name(file: UnitFile) -> str:
+def short_file_path(file: UnitFile) -> str:
     """The name of a report's file, with its folder."""
     return report.name_with_folder(file.path)
 
@@ -927,7 +947,7 @@ def _change_and_terms(matched: MatchedMetric, difference: Estimate) -> Row:
     old = matched.old.value
     new = matched.new.value
     change = {"old": old, "new": new, "change": new - old}
-    if not matched.common.size:
+    if not matched.common_units.size:
         change |= {"change_low": difference.low, "change_high": difference.high}
         return change | dict.fromkeys(["changed", "low", "high", "left", "came"], np.nan)
     old_on_common = matched.on_common_units.old.value
@@ -993,9 +1013,8 @@ def _facts(file: UnitFile) -> dict[Fact, str]:
     """What a report was made from, each fact as text: its units, its input files with their hashes,
     its parameters that change numbers, the definitions of its metrics, and versions.
     """
-    # `about` is the metadata that a report writes into its file of units
-    facts = {Fact("unit", "unit"): ", ".join(file.about["unit"].values())}
-    options = reports.REPORTS[file.about["report"]].options()
+    facts = {Fact("unit", "unit"): ", ".join(file.file_metadata["unit"].values())}
+    options = reports.REPORTS[file.file_metadata["report"]].options()
     # the parameters of the report that take an input file, such as preds
     inputs = [name for name, option in options.items() if option.kind is DATA]
     # A fact about a file is called by its parameter, and not by its name, so that the old and the
@@ -1003,7 +1022,7 @@ def _facts(file: UnitFile) -> dict[Fact, str]:
     # taken: in reverse order it overwrites the second.
     input_of_file = {_file_name(file.parameters.get(name, "")): name for name in reversed(inputs)}
     n_files = Counter[str]()  # so far, by parameter, which may stand for several files
-    for source in file.about.get("inputs", []):
+    for source in file.file_metadata.get("inputs", []):
         file_name = _file_name(source["name"])
         # a file that no parameter names, such as one of a folder, belongs to the first of them
         parameter = input_of_file.get(file_name, inputs[0])
@@ -1019,7 +1038,7 @@ def _facts(file: UnitFile) -> dict[Fact, str]:
         best = file.metric_at_k(label).metric.best
         definition = [metadata["structure"], best, metadata.get("sha256")]
         facts[Fact("definition", label)] = ", ".join(filter(None, definition))
-    for name, version in file.about.get("versions", {}).items():
+    for name, version in file.file_metadata.get("versions", {}).items():
         facts[Fact("version", name)] = version
     return facts
 

@@ -78,7 +78,7 @@ class StatedDistributions:
         return True
 
     @property
-    def percents(self) -> list[float]:
+    def shown_percents(self) -> list[float]:
         """The levels of the quantiles that are shown, in percent and ascending: all levels of a
         table of quantiles; the deciles of draws and moments, without those beyond the lowest or the
         highest draw. Empty without distributions.
@@ -102,7 +102,7 @@ class StatedDistributions:
         if not self.is_of_quantiles:
             return [p for p in DRAWN_LEVELS if self._has_quantile((100 - p) / 2)]
         # the quantiles of p and 100 − p percent are the bounds of the central 100 − 2p percent
-        percents = set(self.percents)
+        percents = set(self.shown_percents)
         intervals = []
         for percent in percents:
             opposite = round(100 - percent, EXACT)
@@ -122,7 +122,7 @@ class StatedDistributions:
         if is_ensemble(self.roles):
             met_needs.add("draws")
         # quantiles come in pairs if each, but for the median, is a bound of a central interval
-        bounds = [percent for percent in self.percents if percent != 50]
+        bounds = [percent for percent in self.shown_percents if percent != 50]
         if self.is_of_quantiles and len(bounds) == 2 * len(self.intervals):
             met_needs.add("pairs of quantiles")
         return {need: text for need, text in TEXTS["needs"].items() if need not in met_needs}
@@ -159,7 +159,7 @@ class StatedDistributions:
         """The metric of whole distributions; of a single interval its score."""
         if not self.is_of_quantiles:
             return "crps"
-        if len(self.percents) == 2 and self.intervals:
+        if len(self.shown_percents) == 2 and self.intervals:
             return f"interval_score@{self.intervals[0]:.{EXACT}g}"
         return "wis"
 
@@ -167,7 +167,7 @@ class StatedDistributions:
     def drawn_metrics(self) -> list[MetricAtK]:
         """The metrics behind the figures: the coverage of each interval and of each quantile."""
         names = [f"coverage@{p:.{EXACT}g}" for p in self.intervals]
-        names += [f"quantile_coverage@{p:.{EXACT}g}" for p in self.percents]
+        names += [f"quantile_coverage@{p:.{EXACT}g}" for p in self.shown_percents]
         return [lookup.find_metric(name, "forecasts") for name in names]
 
     def examples(self, rows: Rows) -> ExampleForecasts:
@@ -217,7 +217,7 @@ class StatedDistributions:
             try:
                 chosen.value(self._no_rows)
             except MissingLevel as missing:
-                has = listed(f"{p:.{EXACT}g}%" for p in self.percents)
+                has = listed(f"{p:.{EXACT}g}%" for p in self.shown_percents)
                 needed = f"{100 * missing.level:.{EXACT}g}%"
                 raise ParameterError(
                     f"metrics: {chosen.label} needs the {needed} quantile, the table has {has}"

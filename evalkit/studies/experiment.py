@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import Kind, PerUnit, Proportion, Ratio
+from evalkit.catalogue.kinds import MeanPerUnit, MetricKind, Proportion, Ratio
 from evalkit.catalogue.metric import UNKNOWN, Metric
 from evalkit.metrics.rows import Sums
 from evalkit.names import control_of
@@ -28,7 +28,7 @@ from evalkit.statistics.methods import RandomStream
 from evalkit.statistics.statistic import AdjustedStatistic, Layout, UnitStatistic
 from evalkit.studies import randomisation, study, units
 from evalkit.studies.randomisation import Check
-from evalkit.studies.study import EVERY, Member, Row, Settings, Study, SystemPair, frame
+from evalkit.studies.study import EVERY, Row, Settings, Study, SystemPair, UnitSelection, frame
 
 SAMPLE = "data/interleaving/health_plans.parquet"
 CAPS = (0.999, 0.99, 0.95, 0.9)  # quantiles at which values are capped
@@ -74,7 +74,7 @@ class Experiment(Study):
     sample: bool
 
     differences_are: ClassVar[str] = "Differences of arms"
-    compares: ClassVar[str] = "arm"
+    compared_noun: ClassVar[str] = "arm"
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), "adjustments", "caps", "lifts", "users_for"]
@@ -88,7 +88,7 @@ class Experiment(Study):
             return unit_noun(self.table.columns["user"], "user")
         return "row"
 
-    def adjusted_for(self, chosen: lookup.MetricAtK) -> str:
+    def earlier_measurement(self, chosen: lookup.MetricAtK) -> str:
         """The column from before the experiment by which a mean can be adjusted; "" for none."""
         if chosen == self.plain and self.p.before:
             return str(self.p.before)
@@ -100,21 +100,21 @@ class Experiment(Study):
         becomes a mean if CUPED adjusts it: its adjusted values are no longer 0 and 1.
         """
         metrics = []
-        for chosen in self.directed:
-            if self.adjusted_for(chosen):
+        for chosen in self.metrics_with_direction:
+            if self.earlier_measurement(chosen):
                 metrics.append(AdjustedStatistic.adjusted_metric(chosen))
             else:
                 metrics.append(chosen)
         return metrics
 
     def compared(
-        self, chosen: lookup.MetricAtK, pair: SystemPair, member: Member = EVERY
+        self, chosen: lookup.MetricAtK, pair: SystemPair, member: UnitSelection = EVERY
     ) -> tuple[UnitStatistic, UnitStatistic]:
         """The metric of the first and of the second arm of a pair, adjusted by CUPED if a column
         from before the experiment is named for it.
         """
         first, second = super().compared(chosen, pair, member)
-        name = self.adjusted_for(chosen)
+        name = self.earlier_measurement(chosen)
         if not name or min(first.n, second.n) < 2:  # the spread of a single user is unknown
             return first, second
         # the covariate, one value per user of each arm (or of the slice `member` of it)
@@ -135,13 +135,13 @@ class Experiment(Study):
             AdjustedStatistic.adjust(second, adjusted.control),
         )
 
-    @study.once
+    @study.computed_once
     def compare(
-        self, chosen: lookup.MetricAtK, pair: SystemPair, member: Member = EVERY
+        self, chosen: lookup.MetricAtK, pair: SystemPair, member: UnitSelection = EVERY
     ) -> significance.Comparison:
         """first − second, by CUPED if a column from before the experiment was named."""
         comparison = super().compare(chosen, pair, member)
-        before = self.adjusted_for(chosen)
+        before = self.earlier_measurement(chosen)
         if not before:
             return comparison
         return replace(comparison, method=f"{comparison.method} after CUPED with {before}")
@@ -160,10 +160,10 @@ class Experiment(Study):
             """The two-sided comparison by the lift, with its interval at this level."""
             return inference.lift(first, second, replace(options, level=level))
 
-        lift = self.asked_comparison(lift_at, question)
+        lift = self.comparison_of_question(lift_at, question)
         extras = study.with_limits({"lift": lift.difference})
         extras["detectable"] = self.would_show(chosen, pair)
-        if self.adjusted_for(chosen):
+        if self.earlier_measurement(chosen):
             extras |= {"adjusted_first": first.value, "adjusted_second": second.value}
         return extras
 
@@ -175,7 +175,9 @@ class Experiment(Study):
         else the first proportion; None without means.
         """
         means = [
-            chosen for chosen in self.settings.metrics if isinstance(chosen.metric.kind, PerUnit)
+            chosen
+            for chosen in self.settings.metrics
+            if isinstance(chosen.metric.kind, MeanPerUnit)
         ]
         amounts = [mean for mean in means if not isinstance(mean.metric.kind, Proportion)]
         return next(iter(amounts + means), None)
@@ -364,13 +366,13 @@ class Experiment(Study):
         return self.crossed > MANY_CROSSED * self.users
 
     def measure(
-        self, chosen: lookup.MetricAtK, system: str, member: Member = EVERY
+        self, chosen: lookup.MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> UnitStatistic:
         """One value per user of the arm."""
         sums = self._members(chosen.sums(self.table.numbers), system, member)
         return UnitStatistic(chosen, sums, design=Layout.INDEPENDENT)
 
-    def _members(self, sums: Sums, arm: str, member: Member) -> Sums:
+    def _members(self, sums: Sums, arm: str, member: UnitSelection) -> Sums:
         """The values of the users of an arm that `member` holds. sums: the values of all users."""
         users = self._users_of_arm[arm]
         in_arm = sums.take(users)
@@ -412,11 +414,11 @@ class Experiment(Study):
         values = self._values
         if cap_share is not None:
             values = experiments.capped(values, share=cap_share)
-        return self._of_pair(values)
+        return self._values_in_headline(values)
 
-    def _of_pair(self, values: NDArray[Scalar]) -> ArmPair[Scalar]:
+    def _values_in_headline(self, values: NDArray[Scalar]) -> ArmPair[Scalar]:
         """The values of the users of the headline pair, from those of all users."""
-        first, second = self.opponents
+        first, second = self.headline_systems
         return ArmPair(values[self._users_of_arm[first]], values[self._users_of_arm[second]])
 
     def cap(self, share: float) -> float:
@@ -435,7 +437,7 @@ class Experiment(Study):
     def cuped(self, *, cap_share: float | None) -> significance.Comparison:
         """The difference of means of `means`, adjusted by the column from before the experiment."""
         values = self._values_of_pair(cap_share=cap_share)
-        before = self._of_pair(self.table.numbers[str(self.p.before)])
+        before = self._values_in_headline(self.table.numbers[str(self.p.before)])
         adjusted = experiments.adjusted(values.first, values.second, before.first, before.second)
         return self._compared_means(adjusted.treatment, adjusted.control)
 
@@ -443,15 +445,15 @@ class Experiment(Study):
         """The comparison mean(first) − mean(second) that answers the question of the study. first,
         second: one value per user of each arm.
         """
-        first_mean = UnitStatistic(self.primary, Sums(first))
-        second_mean = UnitStatistic(self.primary, Sums(second))
+        first_mean = UnitStatistic(self.primary_metric, Sums(first))
+        second_mean = UnitStatistic(self.primary_metric, Sums(second))
         options = self.inference_options(RandomStream.COMPARISONS)
 
         def at_level(level: float) -> significance.Comparison:
             """The two-sided comparison with its interval at this level."""
             return methods.two_means(first_mean, second_mean, replace(options, level=level))
 
-        return self.asked_comparison(at_level)
+        return self.comparison_of_question(at_level)
 
     def stratified(self) -> significance.Comparison:
         """The headline pair's difference of means, adjusted for the shares of the strata in both
@@ -459,7 +461,8 @@ class Experiment(Study):
         difference is too skewed for t.
         """
         values = self._values_of_pair(cap_share=None)
-        strata = self._of_pair(self.table.attributes[str(self.p.strata)].code)  # of each user
+        # the stratum of each user
+        strata = self._values_in_headline(self.table.attributes[str(self.p.strata)].code)
         needs_permutation = independent.needs_permutation(values.first, values.second)
 
         def at_level(level: float) -> significance.Comparison:
@@ -477,7 +480,7 @@ class Experiment(Study):
                 level=level,
             )
 
-        return self.asked_comparison(at_level)
+        return self.comparison_of_question(at_level)
 
     @cached_property
     def concentration(self) -> dict[float, float]:
@@ -515,12 +518,12 @@ class Experiment(Study):
         """The second arm of the headline pair on the metric `plain`; None if its values do not
         vary, or if it has a single user.
         """
-        values = self._of_pair(self._values).second
+        values = self._values_in_headline(self._values).second
         if values.size < 2 or np.ptp(values) == 0:
             return None
         correlation = 0.0
         if self.p.before:
-            before = self._of_pair(self.table.numbers[self.p.before]).second
+            before = self._values_in_headline(self.table.numbers[self.p.before]).second
             correlation = experiments.correlation(values, before)
         return Control(float(values.mean()), float(values.std(ddof=1)), correlation)
 
@@ -700,7 +703,7 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
     """
     columns = logs.columns_of_metric(name)
     numerator = columns[0]
-    kind: Kind  # the functions below ignore k and level, which every kind of metric passes
+    kind: MetricKind  # the functions below ignore k and level, which every kind of metric passes
     if len(columns) == 2:
         denominator = columns[1]
         kind = Ratio(lambda numbers, k, level: Sums(numbers[numerator], numbers[denominator]))
@@ -709,7 +712,7 @@ def _metric(name: str, best: str | None, binary: Collection[str]) -> Metric:
         undefined = f"Σ {denominator} is 0"
         equals = ""
     else:
-        mean_kind = Proportion if numerator in binary else PerUnit
+        mean_kind = Proportion if numerator in binary else MeanPerUnit
         kind = mean_kind(lambda numbers, k, level: numbers[numerator])
         formula = f"mean of {name} over users"
         plain = f"the mean of {name} in each arm"

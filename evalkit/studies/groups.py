@@ -13,7 +13,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, ParameterError, codes, ratio
 from evalkit.catalogue.kinds import Share
-from evalkit.catalogue.metric import MetricAtK, Transformed
+from evalkit.catalogue.metric import MetricAtK, TransformedMetric
 from evalkit.catalogue.score_kinds import Area
 from evalkit.parameters.kinds import did_you_mean
 from evalkit.reading.tables.table import Slice, slices
@@ -232,7 +232,7 @@ class GroupedMetric:
 def _cases(statistic: Statistic) -> int:
     """The number of cases that decide a metric: of rows those of the smallest class."""
     if isinstance(statistic, RowStatistic) and statistic.n:
-        return int(np.nan_to_num(statistic.base().fewest_units))  # NaN: no case
+        return int(np.nan_to_num(statistic.untransformed_statistic().fewest_units))  # NaN: no case
     return statistic.n
 
 
@@ -250,12 +250,13 @@ def _share_counts(statistic: Statistic) -> _ShareCounts | None:
     """
     if not isinstance(statistic, RowStatistic) or statistic.layout is not Layout.PLAIN:
         return None
-    original = statistic.base()  # accuracy for the error rate; else the metric itself
+    # accuracy for the error rate; else the metric itself
+    original = statistic.untransformed_statistic()
     if not isinstance(original.kind, Share):
         return None
     counts = original.hits()  # the rows in the numerator, and n, those in the denominator
     kind = statistic.kind
-    if not isinstance(kind, Transformed):
+    if not isinstance(kind, TransformedMetric):
         return _ShareCounts(counts.hits, counts.n)
     # of the catalogue's functions of another metric, only 1 − x turns 0 to 1 and 1 to 0
     is_complement = kind.function(0.0) == 1 and kind.function(1.0) == 0
@@ -282,11 +283,11 @@ def _area(statistic: Statistic) -> _Area | None:
     """
     if not isinstance(statistic, ScoreStatistic) or statistic.layout is not Layout.PLAIN:
         return None
-    original = statistic.base()  # the area for Gini; else the metric itself
+    original = statistic.untransformed_statistic()  # the area for Gini; else the metric itself
     if not isinstance(original.kind, Area):
         return None
     slope = 1.0
-    if isinstance(statistic.kind, Transformed):
+    if isinstance(statistic.kind, TransformedMetric):
         slope = statistic.kind.slope(original.value)  # the derivative, here a constant
     table = original.tables.counts  # rows by class and score
     return _Area(original.value, int(table.positives), int(table.negatives), slope)

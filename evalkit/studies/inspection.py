@@ -14,8 +14,8 @@ from typing import Any
 
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
-from evalkit.limits import USUAL
-from evalkit.numbers import counted
+from evalkit.limits import USUAL_LIMITS
+from evalkit.numbers import count_with_noun
 from evalkit.offline import splits
 from evalkit.online import logs
 from evalkit.parameters import reports
@@ -56,7 +56,7 @@ class Inspection:
         return [name for name in names if name not in columns_in_use]
 
 
-@commands.advising
+@commands.advise_on_errors
 def check_headers(p: reports.Parameters) -> None:
     """Raise InputError for all columns that are missing or ambiguous, ParameterError for those that
     parameters name.
@@ -64,7 +64,7 @@ def check_headers(p: reports.Parameters) -> None:
     KINDS[type(p)](p, sources.headers)
 
 
-@commands.advising
+@commands.advise_on_errors
 def inspect(p: reports.Parameters) -> Inspection:
     """How the report reads its input. Raises InputError if it rejects it."""
     return KINDS[type(p)](p, sources.parts)
@@ -185,7 +185,7 @@ def readings(
     readings = []
     # each way is a report whose columns the files have, and a choice where several columns fit a
     # role equally well: parameters that name the chosen ones, empty if there is nothing to choose
-    for way in proposal.ways(inspected.first_part):
+    for way in proposal.reading_ways(inspected.first_part):
         report = way.proposal.report
         if report in names:
             choice = way.choice.parameters
@@ -271,7 +271,7 @@ def small(parts: Sequence[InputPart]) -> bool:
 Opener = Callable[[Any, str | None], list[InputPart]]
 
 
-def _opened(value: Any, header: str | None, opener: Opener) -> list[InputPart]:
+def _parts_of_input(value: Any, header: str | None, opener: Opener) -> list[InputPart]:
     """The parts of an input; none if its parameter is not given. value: of this parameter."""
     return [] if value is None else opener(value, header)
 
@@ -285,10 +285,10 @@ def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection
     """How the ranking report reads its inputs: by their rows if these are read and few, else by
     their headers alone; an empty `Inspection` if headers are read and an input has none.
     """
-    catalogue = _opened(p.items, p.header, opener)
-    run = _opened(p.preds, p.header, opener)
-    judged = _opened(p.qrels, p.header, opener)
-    queries = _opened(p.queries, p.header, opener)
+    catalogue = _parts_of_input(p.items, p.header, opener)
+    run = _parts_of_input(p.preds, p.header, opener)
+    judged = _parts_of_input(p.qrels, p.header, opener)
+    queries = _parts_of_input(p.queries, p.header, opener)
     for input_part in catalogue:
         lists.planned_catalogue(input_part, p.columns)  # raises for a table without its columns
     # an input that the user gave has no parts if only headers are read and it has none
@@ -302,7 +302,7 @@ def _inspect_ranking(p: reports.RankingParameters, opener: Opener) -> Inspection
     columns = first_part.printed_columns
     if _reads_rows(opener, run):
         lists_read = runs.rankings_of(ranked)
-        size = counted(len(lists_read.query), "query")
+        size = count_with_noun(len(lists_read.query), "query")
         return Inspection("ranked lists", columns, systems=lists_read.systems, size=size)
     # Of a table with a column of scores per system, `scores` has the systems as keys. Otherwise its
     # only key is None, as the header names no system, and the files name them.
@@ -316,7 +316,7 @@ def _inspect_classification(p: reports.ClassificationParameters, opener: Opener)
     """How the classification report reads its input: by its rows if these are read and few, else by
     its header alone; an empty `Inspection` if headers are read and it has none.
     """
-    parts = _opened(p.preds, p.header, opener)
+    parts = _parts_of_input(p.preds, p.header, opener)
     if not parts:
         return Inspection()
     predicted = outcomes.OutcomeTable(
@@ -338,11 +338,11 @@ def _inspect_rating(p: reports.RatingParameters, opener: Opener) -> Inspection:
     """How the rating report reads forecasts and actual values: by their rows if these are read and
     few, else by the header alone; an empty `Inspection` if headers are read and there is none.
     """
-    parts = _opened(p.preds, p.header, opener)
+    parts = _parts_of_input(p.preds, p.header, opener)
     if not parts:
         return Inspection()
     forecasts = ForecastTable(
-        with_row_per_forecast(parts, p.columns, USUAL.reading),
+        with_row_per_forecast(parts, p.columns, USUAL_LIMITS.reading),
         outcomes.FORECASTS,
         p.columns,
         systems=p.systems,
@@ -360,7 +360,7 @@ def _inspection_of_rows(
     what: str, layout: aligned.ColumnLayout, table: aligned.Aligned
 ) -> Inspection:
     """The inspection of a table that was read. what: its content, in words for the user."""
-    size = counted(len(table), "row")
+    size = count_with_noun(len(table), "row")
     return Inspection(what, layout.printed_columns, systems=table.systems, size=size)
 
 
@@ -376,8 +376,8 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
     The input is a table of results or of predictions, or ranked lists, whose values per query are
     computed with their judgements (`qrels`).
     """
-    parts = _opened(p.preds, p.header, opener)
-    judged = _opened(p.qrels, p.header, opener)
+    parts = _parts_of_input(p.preds, p.header, opener)
+    judged = _parts_of_input(p.qrels, p.header, opener)
     if not parts:
         return Inspection()
     _check_significance_columns(p, parts, judged)
@@ -393,10 +393,10 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
 
         values: UnitValues | Trials = significance.values_of_lists(parts, p).data
     else:
-        values, _ = unit_input.values(USUAL.reading)
+        values, _ = unit_input.values(USUAL_LIMITS.reading)
     if isinstance(values, Trials):  # totals of systems: there are no units to count
         return Inspection(what)
-    size = counted(len(values), "unit")
+    size = count_with_noun(len(values), "unit")
     return Inspection(what, values.columns, systems=values.systems, size=size)
 
 
@@ -425,8 +425,8 @@ def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Insp
     only the columns are checked, or, without such a table, out-of-fold predictions. The rows of
     predictions are read if the opener reads rows and they are few.
     """
-    features = _opened(p.features, p.header, opener)
-    predictions = _opened(p.preds, p.header, opener)
+    features = _parts_of_input(p.features, p.header, opener)
+    predictions = _parts_of_input(p.preds, p.header, opener)
     if features:
         folds.columns_of(features, p)  # raises for a column that the table lacks
     has_predictions_alone = p.features is None and bool(predictions)
@@ -439,7 +439,7 @@ def _inspect_validation(p: reports.ValidationParameters, opener: Opener) -> Insp
     examples = folds.predictions(predictions, p)
     assert examples.fold is not None
     splits.read(examples.fold, examples.repeat)  # raises if the names tell no test set
-    size = counted(len(examples), "row")
+    size = count_with_noun(len(examples), "row")
     return Inspection(what, examples.columns, systems=list(examples.score), size=size)
 
 
@@ -449,12 +449,12 @@ def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> 
     headers are read and `preds` has none. If both inputs are given, the log is described.
     """
     if p.preds is not None:
-        parts = _opened(p.preds, p.header, opener)
+        parts = _parts_of_input(p.preds, p.header, opener)
         if not parts:
             return Inspection()
         p = logs.with_input_named(p, parts)  # `preds` becomes `log` or `users`
-    log_parts = _opened(p.log, p.header, opener)
-    user_parts = _opened(p.users, p.header, opener)
+    log_parts = _parts_of_input(p.log, p.header, opener)
+    user_parts = _parts_of_input(p.users, p.header, opener)
     _check_online_columns(p, log_parts, user_parts)
     # A log that is opened with its rows has parts, so that without parts there is only a table of
     # users. If only headers are opened, a log without a header has no parts, either.
@@ -462,8 +462,8 @@ def _inspect_interleaving(p: reports.InterleavingParameters, opener: Opener) -> 
         return _inspect_users(p, user_parts)
     what = "interleaved sessions"
     if _reads_rows(opener, log_parts):
-        log = logs.read_log(log_parts, p, segments=p.segments, max_sessions=USUAL.held)
-        items = counted(int(log.sessions.item_counts.sum()), "item")
+        log = logs.read_log(log_parts, p, segments=p.segments, max_sessions=USUAL_LIMITS.held)
+        items = count_with_noun(int(log.sessions.item_counts.sum()), "item")
         return Inspection(what, log.columns, systems=log.sessions.arms, size=items)
     columns = {}
     if log_parts:
@@ -511,8 +511,8 @@ def _inspect_users(p: reports.InterleavingParameters, parts: list[InputPart]) ->
     if not p.metrics:
         what += f", of which metrics= names what to compare: {', '.join(metrics)}"
         p = replace(p, metrics=metrics)
-    table = experiment.users(parts, p, p.segments, USUAL.held)
-    size = counted(len(table.assignment.arm), "user")
+    table = experiment.users(parts, p, p.segments, USUAL_LIMITS.held)
+    size = count_with_noun(len(table.assignment.arm), "user")
     return Inspection(what, table.columns, systems=table.assignment.arms, size=size)
 
 

@@ -15,8 +15,8 @@ import pandas as pd
 
 from evalkit.arrays import InputError, ParameterError, ratio
 from evalkit.catalogue import lookup
-from evalkit.drawing.shown import Shown
-from evalkit.limits import USUAL, Limits
+from evalkit.drawing.shown import ShownStudy
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.metrics.rows import InterleavingArm
 from evalkit.numbers import unit_noun
 from evalkit.online import experiments, logs, sessions
@@ -34,11 +34,11 @@ from evalkit.studies import experiment, planning, policy, study, units
 from evalkit.studies.planning import Planning
 from evalkit.studies.study import (
     EVERY,
-    Member,
     Row,
     Settings,
     Study,
     SystemPair,
+    UnitSelection,
     estimate_columns,
     frame,
     limits,
@@ -71,7 +71,7 @@ class Interleaving(Study):
     table: logs.SessionLog
     simulated: bool
 
-    compares: ClassVar[str] = "arm"
+    compared_noun: ClassVar[str] = "arm"
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), "balance", "by_position"]
@@ -146,7 +146,7 @@ class Interleaving(Study):
         return pd.DataFrame(rows)
 
     @property
-    def coins(self) -> pd.DataFrame:
+    def shown_balance(self) -> pd.DataFrame:
         """The rows of `balance` to show; with two arms those of the first, since the second has the
         rest.
         """
@@ -183,7 +183,7 @@ class Interleaving(Study):
         from evalkit.statistics.signflip import fair_coin
 
         credit = self.session_table.credit  # (sessions, systems)
-        first, second = (credit[:, self.systems.index(name)] for name in self.opponents)
+        first, second = (credit[:, self.systems.index(name)] for name in self.headline_systems)
         wins = int((first > second).sum())
         losses = int((first < second).sum())
         if wins + losses == 0:  # no session prefers an arm
@@ -208,16 +208,16 @@ class Interleaving(Study):
         return len(self.session_table.users)
 
     @property
-    def silent(self) -> int:
+    def silent_users(self) -> int:
         """The number of users without credit for any arm (silent users)."""
         return int((self.session_table.arms_by_user[0].whole == 0).sum())
 
     @property
     def mostly_silent(self) -> bool:
         """True if more than half of the users credited no arm."""
-        return self.silent > self.users / 2
+        return self.silent_users > self.users / 2
 
-    def arms_by_user(self, member: Member = EVERY) -> tuple[InterleavingArm, ...]:
+    def arms_by_user(self, member: UnitSelection = EVERY) -> tuple[InterleavingArm, ...]:
         """Each arm with one row per user, from the sessions that are members."""
         if isinstance(member, slice):
             return self.session_table.arms_by_user
@@ -225,7 +225,7 @@ class Interleaving(Study):
         return sessions.arms_by_unit(table.user[member], table.credit[member])
 
     def measure(
-        self, chosen: lookup.MetricAtK, system: str, member: Member = EVERY
+        self, chosen: lookup.MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> statistic.UnitStatistic:
         """The metric of an arm, from one value per user. member: the sessions that count."""
         # two arms divide the credit of a user: what one has, the other lacks
@@ -233,7 +233,7 @@ class Interleaving(Study):
         arm = self.arms_by_user(member)[self.systems.index(system)]
         return statistic.UnitStatistic(chosen, chosen.sums(arm), design=design)
 
-    def of_first(self, name: str) -> float:
+    def metric_of_first_arm(self, name: str) -> float:
         """A metric of the first arm, by its name."""
         return float(self.measure(lookup.find_metric(name, "interleaving"), self.systems[0]).value)
 
@@ -290,15 +290,15 @@ class FirstShares(NamedTuple):
 def first_shares(study: Interleaving) -> FirstShares:
     """The two shares of the first arm, and whether they name different winners."""
     even = 1 / len(study.systems)
-    mean_over_users = study.of_first("user_share")
-    of_credit = study.of_first("credit_share")
+    mean_over_users = study.metric_of_first_arm("user_share")
+    of_credit = study.metric_of_first_arm("credit_share")
     winners_differ = (mean_over_users - even) * (of_credit - even) < 0
     return FirstShares(mean_over_users, of_credit, winners_differ)
 
 
 def excess_of_fair_share(study: Interleaving) -> pd.DataFrame:
-    """The shares of `coins` minus those of a fair coin, with limits: value, low, high."""
-    shares = study.coins[["share", "low", "high"]].rename(columns={"share": "value"})
+    """The shares of `shown_balance` minus those of a fair coin, with limits: value, low, high."""
+    shares = study.shown_balance[["share", "low", "high"]].rename(columns={"share": "value"})
     return shares - 1 / len(study.systems)
 
 
@@ -319,14 +319,14 @@ def delta_ab(study: Interleaving) -> float | None:
     """Δ_AB: the first arm's wins over all sessions, minus ½; None for more than two arms."""
     if len(study.systems) > 2:
         return None
-    return study.of_first("session_wins") - 0.5
+    return study.metric_of_first_arm("session_wins") - 0.5
 
 
 # The page -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Online(Shown):
+class Online(ShownStudy):
     """The studies of the page: log, A/B test and planning; None for each without input."""
 
     report: ClassVar[str] = "interleaving"
@@ -436,7 +436,7 @@ class Online(Shown):
         policy.check_rules(self.p.gate, self.studies)
 
     @cached_property
-    def gate(self) -> policy.Judged | None:
+    def gate(self) -> policy.JudgedPolicy | None:
         """The results of the rules that were set, over both studies; None without rules."""
         rules = self.p.gate
         if rules:
@@ -448,8 +448,8 @@ class Online(Shown):
         policy.check(self, rules)
 
 
-@commands.advising
-def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL) -> Online:
+@commands.advise_on_errors
+def study_of(p: reports.InterleavingParameters, limits: Limits = USUAL_LIMITS) -> Online:
     """Read a log of interleaved sessions, the users of an A/B test, or both, and measure which
     system users prefer.
 
@@ -522,7 +522,7 @@ def _check_parameters(inputs: list[str], p: reports.InterleavingParameters) -> N
     for table, names in PARAMETERS_OF_INPUT.items():
         if table in inputs:
             continue
-        idle = [name for name in names if name in p.given]
+        idle = [name for name in names if name in p.given_values]
         if idle:
             raise ParameterError(
                 f"{idle[0]}: applies to {table}, which was not given; set {table}=FILE"

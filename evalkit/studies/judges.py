@@ -21,7 +21,7 @@ from evalkit.statistics.spread import Interval
 from evalkit.studies import units
 from evalkit.studies.diagnostics import alpha
 from evalkit.studies.paired import Significance
-from evalkit.studies.study import EVERY, Member, Row, frame, limits, with_limits
+from evalkit.studies.study import EVERY, Row, UnitSelection, frame, limits, with_limits
 
 ALL = "all systems"
 MOST_CATEGORIES = 10  # different scores and labels that are compared as they are
@@ -82,7 +82,9 @@ class JudgedOutputs(Significance):
         """What the input calls the oracle's labels."""
         return self.data.columns["oracle"]
 
-    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> JudgedStatistic:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
+    ) -> JudgedStatistic:
         """The corrected mean of a system, from its scores and labels. member: a mask of units."""
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         clusters = None if self.unit is None else self.unit[member]
@@ -94,7 +96,9 @@ class JudgedOutputs(Significance):
         is not a mean of values of single units.
         """
         blocks = [
-            units.block_of_total(name, self.primary, self.estimate(self.primary, name).value)
+            units.block_of_total(
+                name, self.primary_metric, self.estimate(self.primary_metric, name).value
+            )
             for name in self.systems
         ]
         return units.Units(1, blocks)
@@ -107,7 +111,7 @@ class JudgedOutputs(Significance):
         """The judge's score and the oracle's label of each labelled unit of a system, and the
         number of its cluster, or of the unit itself if units are independent.
         """
-        statistic = self.measure(self.primary, system)
+        statistic = self.measure(self.primary_metric, system)
         has_label = statistic.labelled
         unit = self.unit
         if unit is None:  # units are independent: each is a cluster of its own
@@ -172,7 +176,7 @@ class JudgedOutputs(Significance):
         """The row of a system in `corrections`, whose docstring names the columns; `unlike` is the
         p-value before the adjustment over systems.
         """
-        statistic = self.measure(self.primary, system)
+        statistic = self.measure(self.primary_metric, system)
         has_score = statistic.sums.defined
         labelled = self.labelled(system)
         labels_alone = judged.mean_by_t(labelled.label, labelled.unit)
@@ -193,7 +197,7 @@ class JudgedOutputs(Significance):
             "labels": statistic.n,
             "judge": float(statistic.score[has_score].mean()),
             **with_limits({"alone": labels_alone.interval(self.settings.level)}),
-            **limits(self.estimate(self.primary, system)),
+            **limits(self.estimate(self.primary_metric, system)),
             "weight": statistic.weight,
             "worth": worth,
             "unlike": self._excess_of_labelled(statistic).p_value,
@@ -261,11 +265,11 @@ class JudgedOutputs(Significance):
         share; if units are clustered, it is not binomial, and has a t-interval with the variance
         between clusters, kept within 0 and 1.
         """
-        equal = 1 - ratings.unequal  # 1 or 0 for each unit
+        equal = 1 - ratings.unequal_indicator  # 1 or 0 for each unit
         if ratings.unit is None:
             return intervals.wilson(float(equal.sum()), len(equal), level=self.settings.level)
         by_t = judged.mean_by_t(equal, ratings.unit)
-        return closed_forms.ranged_t(
+        return closed_forms.t_within_range(
             by_t.value, by_t.error, freedom=by_t.freedom, n=by_t.n, level=self.settings.level
         )
 
@@ -334,7 +338,7 @@ class JudgedOutputs(Significance):
                 **with_limits({"bias_difference": favour.interval(self.settings.level)}),
                 "adjusted": float(p),
                 "judge_difference": float(judge_mean[first] - judge_mean[second]),
-                "difference": self.compare(self.primary, pair).difference.value,
+                "difference": self.compare(self.primary_metric, pair).difference.value,
             }
 
     def _favour(self, first: str, second: str) -> DifferenceByT:
@@ -380,15 +384,15 @@ class JudgedOutputs(Significance):
         """
         for name in self.order:
             # how the variance of the mean depends on the number of labels
-            plan = self.measure(self.primary, name).plan()
-            yield from self._needed(name, plan, self.estimate(self.primary, name))
+            plan = self.measure(self.primary_metric, name).plan()
+            yield from self._needed(name, plan, self.estimate(self.primary_metric, name))
         if not len(self.headline):
             return
-        first, second = self.opponents
-        statistic = self.measure(self.primary, first)
-        plan_of_both = statistic.plan_of_difference(self.measure(self.primary, second))
+        first, second = self.headline_systems
+        statistic = self.measure(self.primary_metric, first)
+        plan_of_both = statistic.plan_of_difference(self.measure(self.primary_metric, second))
         if plan_of_both is not None:  # else too few units are labelled for both
-            difference = self.compare(self.primary, self.opponents).difference
+            difference = self.compare(self.primary_metric, self.headline_systems).difference
             yield from self._needed(f"{first} − {second}", plan_of_both, difference)
 
     def _needed(self, what: str, plan: judged.LabelPlan, estimate: Estimate) -> Iterator[Row]:

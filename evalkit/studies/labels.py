@@ -16,8 +16,8 @@ import numpy as np
 from evalkit.arrays import Floats, ParameterError
 from evalkit.catalogue import lookup, tables
 from evalkit.catalogue.kinds import Share, TermsKind
-from evalkit.catalogue.metric import Combined, MetricAtK
-from evalkit.limits import USUAL, Limits
+from evalkit.catalogue.metric import MeanOverClasses, MetricAtK
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.measured.classes import SHARE
 from evalkit.measured.labels import (
     STEPS,
@@ -42,7 +42,7 @@ from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.statistic import Statistic, layout_of
 from evalkit.studies import row_study, study
 from evalkit.studies.classes import MAX_UNIT_NUMBERS, ProblemStudy, RowMask, among
-from evalkit.studies.study import EVERY, Row, Settings, Weakest, frame, limits, with_limits
+from evalkit.studies.study import EVERY, LowestRecall, Row, Settings, frame, limits, with_limits
 
 
 class BestThreshold(NamedTuple):
@@ -128,19 +128,23 @@ class LabelsStudy(ProblemStudy):
         }
         for column, metric in metrics.items():
             statistic = self.measured.problem_metric(metric, system, number)
-            estimates[column] = self.estimated(statistic)
+            estimates[column] = self.interval_estimate(statistic)
         return estimates
 
     def _share_of(self, system: str, number: int, eligible: RowMask, hit: RowMask) -> Estimate:
         """The share of hits among the eligible rows of a label, given by its number, with limits.
         eligible, hit: functions from the rows to a mask of them.
         """
-        return self.estimated(self.measured.derived(SHARE, system, among(eligible, hit), number))
+        return self.interval_estimate(
+            self.measured.statistic_after_change(SHARE, system, among(eligible, hit), number)
+        )
 
     @property
-    def weakest(self) -> Weakest | None:
+    def weakest(self) -> LowestRecall | None:
         """The leader's label with the lowest recall."""
-        return Weakest.from_frame("label", self.by_label[self.by_label["system"] == self.leader])
+        return LowestRecall.from_frame(
+            "label", self.by_label[self.by_label["system"] == self.leader]
+        )
 
     # One threshold for all labels
 
@@ -165,7 +169,7 @@ class LabelsStudy(ProblemStudy):
         for number, threshold in enumerate(self.thresholds.tolist()):
             for name in SWEPT:
                 metric = lookup.find_metric(name, "labels")
-                estimate = self.estimated(self.at_step(metric, number))
+                estimate = self.interval_estimate(self.at_step(metric, number))
                 yield {"system": name, "x": threshold} | limits(estimate, "y")
 
     def at_step(self, chosen: MetricAtK, number: int) -> Statistic:
@@ -191,7 +195,9 @@ class LabelsStudy(ProblemStudy):
     def tops(self) -> Iterator[Row]:
         """Yield the share of rows whose highest-scored label is true: system, value, low, high."""
         for name in self.order:
-            yield {"system": name} | limits(self.estimated(self.measured.top_label_share(name)))
+            yield {"system": name} | limits(
+                self.interval_estimate(self.measured.top_label_share(name))
+            )
 
     @frame
     def mean_scores(self) -> Iterator[Row]:
@@ -199,7 +205,7 @@ class LabelsStudy(ProblemStudy):
         mean), share (of the rows that have the label), difference of the two, low, high.
         """
         for j, label in enumerate(self.names):
-            excess = self.estimated(self.measured.score_excess(self.leader, j))
+            excess = self.interval_estimate(self.measured.score_excess(self.leader, j))
             share = self.shares[j]
             row = {"label": label, "score": float(excess.value + share), "share": share}
             yield row | limits(excess, "difference")
@@ -231,7 +237,7 @@ def threshold_of(p: ClassificationParameters, *, probabilities: bool) -> float:
     if isinstance(p.threshold, float):
         return p.threshold
     if p.threshold is not None:  # a rule that chooses the threshold of a binary table, as best_f1
-        raise ParameterError(f"threshold must be a number, got {p.given['threshold']!r}")
+        raise ParameterError(f"threshold must be a number, got {p.given_values['threshold']!r}")
     if not probabilities:
         raise ParameterError(
             "threshold: scores outside 0 to 1 have no default threshold; set threshold to a number"
@@ -247,12 +253,14 @@ def label_thresholds(threshold: float, precisions: Sequence[rules.Precision]) ->
 # Rows at hand -------------------------------------------------------------------------------------
 
 
-def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL) -> LabelsStudy:
+def of_rows(
+    data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL_LIMITS
+) -> LabelsStudy:
     """The study of rows in memory, with a score for each label. The threshold is rounded to the
     precision in which the scores of each label are stored.
     """
     table = data.rows
-    are_probabilities = data.sure  # True if all scores lie in 0..1
+    are_probabilities = data.scores_are_probabilities  # True if all scores lie in 0..1
     settings = checked_settings(p, table.systems, limits)
     threshold = threshold_of(p, probabilities=are_probabilities)
     # the keyword arguments of any study of rows (`study`), and of the `Rows` of any system (`rows`)
@@ -277,7 +285,7 @@ def of_rows(data: Outcomes, p: ClassificationParameters, limits: Limits = USUAL)
 
 
 def of_blocks(
-    data: Predictions, p: ClassificationParameters, limits: Limits = USUAL
+    data: Predictions, p: ClassificationParameters, limits: Limits = USUAL_LIMITS
 ) -> LabelsStudy:
     """The study of a table that is read twice in blocks: first to count the scores and decisions of
     each system, then to add up the influence of each row on means over labels. The second reading
@@ -308,10 +316,10 @@ def of_blocks(
     primary = settings.metrics[0]
     values = {name: measured.measure(primary, name, EVERY).value for name in systems}
     best_first = study.ranked(values, primary)
-    leader = study.leading(best_first, settings.baseline)  # the first that is not the baseline
+    leader = study.best_non_baseline(best_first, settings.baseline)
     second = second_reading(measured, settings.metrics, leader, probabilities=has_probabilities)
     # read for sums alone, without the names of rows
-    second_summary = row_study.nameless(table).total(second)
+    second_summary = row_study.without_row_names(table).total(second)
     measured = replace(measured, second=second, second_summary=second_summary)
     # the keyword arguments of any study of blocks, then those of one of labels alone
     fields = row_study.arguments_from_blocks(table, summary.rows, settings, p, weighted=has_weights)
@@ -340,7 +348,7 @@ def _is_of_sums(chosen: MetricAtK) -> bool:
         # the rows among which hits are counted are the same for all systems: a share among rows
         # that a system's predictions select, as precision is, cannot be computed
         return not metric.kind.selects_rows
-    return isinstance(metric.kind, (TermsKind, Combined))
+    return isinstance(metric.kind, (TermsKind, MeanOverClasses))
 
 
 def _first_reading(data: Predictions, settings: Settings, threshold: float) -> LabelFirstReading:
@@ -366,7 +374,7 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
     kind = primary.metric.kind
     return LabelFirstReading(
         thresholds=thresholds,
-        counting=CellCounter(
+        cell_counter=CellCounter(
             classes=2,
             scale=data.scale,
             square_scale=data.squares,
@@ -378,8 +386,8 @@ def _first_reading(data: Predictions, settings: Settings, threshold: float) -> L
         # in slices only the primary metric is computed: what its kind needs
         slice_hits={label: hit for label, hit in hits.items() if label == primary.label},
         slices_losses=isinstance(kind, TermsKind),
-        slices_cells=isinstance(kind, Combined),
-        slices_scores=isinstance(kind, Combined) and not kind.uses_decisions,
+        slices_cells=isinstance(kind, MeanOverClasses),
+        slices_scores=isinstance(kind, MeanOverClasses) and not kind.uses_decisions,
         limits=settings.limits,
         problems=len(data.names),
         max_ids=data.table.ids_held,

@@ -9,7 +9,7 @@ from scipy.special import ndtr, stdtr
 
 from evalkit.arrays import Bools, Floats, Ints
 from evalkit.statistics import intervals, multiplicity, proportions, significance
-from evalkit.studies.study import Row, framed, limits
+from evalkit.studies.study import Row, as_data_frame, limits
 
 SEED = 6
 MEAN = 145.0  # of heights in cm
@@ -17,15 +17,15 @@ SIGMA = 7.0  # their standard deviation
 SAMPLES = 100
 FLIPS = 10
 FEW = 5  # values a sample: where z with s goes visibly wrong
-RUNS = 300
-FEWER_RUNS = RUNS // 10  # of the slower test, which is never in doubt
+SIMULATION_RUNS = 300
+FEWER_RUNS = SIMULATION_RUNS // 10  # of the slower test, which is never in doubt
 USERS = 1_000
 SKEWED_VALUES = [0.0, -0.1, 1.0]
 SKEWED_SHARES = [0.7, 0.3 * 10 / 11, 0.3 / 11]  # of the values, whose mean is 0
 FOLDS = 10
 
 
-@framed
+@as_data_frame
 def coin(flips: int = FLIPS) -> Iterator[Row]:
     """Heads of a fair coin, as a frame with a row for each number of heads: heads, chance (its
     probability), one_sided (p for "more heads") and two_sided (p for "not fair").
@@ -44,7 +44,7 @@ def coin(flips: int = FLIPS) -> Iterator[Row]:
         yield {"heads": heads, "chance": chance} | tests
 
 
-@framed
+@as_data_frame
 def hundred(n: int = FEW) -> Iterator[Row]:
     """95% intervals of the mean from `SAMPLES` normal samples, by t and by z with the standard
     deviation s of the sample, as a frame: method, sample (its number, from 1), value, low, high,
@@ -85,7 +85,7 @@ def replicate() -> float:
     return float(2 * ndtr(z / np.sqrt(2)) - 1)
 
 
-@framed
+@as_data_frame
 def looks() -> Iterator[Row]:
     """Interim analyses (looks), as a frame with a row for 1, 2, 5, 10 and 20 looks.
 
@@ -111,10 +111,10 @@ def figures() -> dict[str, dict[str, list[Any]]]:
 
 
 def noise() -> float:
-    """How accurate simulated error rates are: two standard errors of a rate of a half over `RUNS`
-    samples, in percentage points.
+    """How accurate simulated error rates are: two standard errors of a rate of a half over
+    `SIMULATION_RUNS` samples, in percentage points.
     """
-    return float(200 * np.sqrt(0.25 / RUNS))
+    return float(200 * np.sqrt(0.25 / SIMULATION_RUNS))
 
 
 # Wrong methods beside right ones, under a true null or at a nominal coverage of 95% ---------------
@@ -152,8 +152,9 @@ class ErrorRates(NamedTuple):
 
 
 def _error_rates(errors_of_sample: Callable[[], Errors]) -> ErrorRates:
-    """The error rates over `RUNS` samples. errors_of_sample: draws the next sample."""
-    samples: Bools = np.array([errors_of_sample() for _ in range(RUNS)])  # (samples, methods)
+    """The error rates over `SIMULATION_RUNS` samples. errors_of_sample: draws the next sample."""
+    # shape (samples, methods)
+    samples: Bools = np.array([errors_of_sample() for _ in range(SIMULATION_RUNS)])
     wrong, right = samples.mean(axis=0)
     return ErrorRates(float(wrong), float(right))
 
@@ -237,7 +238,9 @@ def signed_ranks() -> ErrorRates:
     about 0, and not whether their mean is 0.
     """
     n = 500
-    samples = np.random.default_rng(SEED + 3).choice(SKEWED_VALUES, (RUNS, n), p=SKEWED_SHARES)
+    samples = np.random.default_rng(SEED + 3).choice(
+        SKEWED_VALUES, (SIMULATION_RUNS, n), p=SKEWED_SHARES
+    )
     # Wilcoxon's test is slow, and rejects nearly always: few samples are enough to show that
     by_ranks = [multiplicity.wilcoxon(d) < 0.05 for d in samples[:FEWER_RUNS]]
     by_t = [significance.paired_t(d).p_value < 0.05 for d in samples]
@@ -276,29 +279,29 @@ MISTAKES = [
     Mistake(
         setting="click-through rate, 1,000 users: 95% interval misses it",
         wrong="rows as units (Wilson)",
-        wrong_rate=97 / RUNS,
+        wrong_rate=97 / SIMULATION_RUNS,
         right="users as units (delta method)",
-        right_rate=14 / RUNS,
+        right_rate=14 / SIMULATION_RUNS,
     ),
     Mistake(
         setting="two equal learners, 10 × 10 cross-validation: a difference is declared",
         wrong="t over the 100 folds",
-        wrong_rate=149 / RUNS,
+        wrong_rate=149 / SIMULATION_RUNS,
         right="Nadeau–Bengio corrected t",
-        right_rate=6 / RUNS,
+        right_rate=6 / SIMULATION_RUNS,
     ),
     Mistake(
         setting="mean difference 0, skewed, n = 500: a difference is declared",
         wrong="Wilcoxon",
         wrong_rate=30 / FEWER_RUNS,
         right="t (a mean)",
-        right_rate=9 / RUNS,
+        right_rate=9 / SIMULATION_RUNS,
     ),
     Mistake(
         setting="interleaving 2,000 users, no better ranker: a winner is declared",
         wrong="sessions as units (sign test)",
-        wrong_rate=151 / RUNS,
+        wrong_rate=151 / SIMULATION_RUNS,
         right="share of each user (t)",
-        right_rate=17 / RUNS,
+        right_rate=17 / SIMULATION_RUNS,
     ),
 ]

@@ -14,7 +14,7 @@ import pandas as pd
 from evalkit.arrays import Floats, Ints, ratio
 from evalkit.catalogue.kinds import Loss
 from evalkit.catalogue.lookup import MetricAtK
-from evalkit.drawing.shown import Shown
+from evalkit.drawing.shown import ShownStudy
 from evalkit.findings import kinds
 from evalkit.findings.kinds import NOTE, SEVERE, WARNING, Finding, FindingKind, ordered
 from evalkit.machine.progress_bars import progress
@@ -39,26 +39,35 @@ from evalkit.statistics.significance import (
     verdict,
 )
 from evalkit.studies import resplits, units
-from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, frame, limits, with_limits
+from evalkit.studies.study import (
+    EVERY,
+    Row,
+    Study,
+    SystemPair,
+    UnitSelection,
+    frame,
+    limits,
+    with_limits,
+)
 from evalkit.studies.units import UnitNames, Units
 
 FEW = 50  # rows tested, below which no interval is worth much
 UNLIKE = 0.001  # p of the test for equal folds, below which they differ by more than chance
 # rows tested, below which what is pooled depends on the folds' models more than its test knows
-FEW_POOLED = 1000
+FEW_POOLED_ROWS = 1000
 # what is claimed: of the fitted models, on other rows; of models fitted to other rows
 MODELS = "this model"
-LEARNER = "such a learner"
+LEARNER_CLAIM = "such a learner"
 POOLED = "pooled out of fold"
 HELD_OUT = "on the test rows"
 REPEATED = "pooled out of fold, ids with all their repeats"
-CORRECTED = "mean of folds, Nadeau–Bengio"
+CORRECTED_FOLD_MEAN = "mean of folds, Nadeau–Bengio"
 HALVED = "mean of holdouts, Nadeau–Bengio conservative"
 NAIVE = "mean of folds, t as if folds were a sample"
 BY_ROW = "pooled, as if rows of a group were a sample"
 BY_REPEAT = "pooled, as if each repeat of an id were another row"
-OUTSIDE = "selected anew, on all rows"
-INSIDE = "selected anew, in each fold"
+SELECTED_ON_ALL_ROWS = "selected anew, on all rows"
+SELECTED_IN_FOLDS = "selected anew, in each fold"
 
 
 TOO_COARSE = "features too coarse"
@@ -145,7 +154,7 @@ class SubjectComparison(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Validation(Shown, Study):
+class Validation(ShownStudy, Study):
     """The study of out-of-fold predictions, or of estimators that evalkit fits.
 
     described: the estimators that are fitted, empty for predictions. threshold: the score from
@@ -153,7 +162,7 @@ class Validation(Shown, Study):
     folds. scored: system -> its out-of-fold rows, aligned with `rows`. trained: system -> its
     predictions on the training rows of each fold, if there are any. refit: makes the fits on other
     splits. If features were selected, scored also has the system with a new selection on all rows
-    (OUTSIDE) and in each fold (INSIDE).
+    (SELECTED_ON_ALL_ROWS) and in each fold (SELECTED_IN_FOLDS).
     """
 
     report: ClassVar[str] = "validation"
@@ -169,7 +178,7 @@ class Validation(Shown, Study):
     # What was read
 
     @property
-    def fitted(self) -> bool:
+    def fits_estimators(self) -> bool:
         """True if estimators are fitted here."""
         return bool(self.described)
 
@@ -196,7 +205,9 @@ class Validation(Shown, Study):
         first is left out.
         """
         time = self.examples.time
-        has_other_training_rows = self.fitted or self.holdout or self.examples.has_repeated_ids
+        has_other_training_rows = (
+            self.fits_estimators or self.holdout or self.examples.has_repeated_ids
+        )
         if time is None or has_other_training_rows:
             return self.split
         return self.split.in_time(time)
@@ -228,7 +239,7 @@ class Validation(Shown, Study):
             return self.rows.size
         return len(np.unique(e.id.code[self.rows]))
 
-    def corrected(self, values: Floats, level: float) -> Comparison:
+    def corrected_fold_mean(self, values: Floats, level: float) -> Comparison:
         """The mean of `values`, one per fold, with the interval and test by Nadeau and Bengio's
         corrected t. The correction is by the mean numbers of training and test rows of the folds.
         """
@@ -277,11 +288,11 @@ class Validation(Shown, Study):
         return self.systems[-1]
 
     @property
-    def subject(self) -> str:
+    def evaluated_system(self) -> str:
         """The estimator that is evaluated; with predictions the best system by the primary
         metric.
         """
-        if self.fitted:
+        if self.fits_estimators:
             return self.systems[0]
         return next(name for name in self.order if name != self.baseline)
 
@@ -298,7 +309,7 @@ class Validation(Shown, Study):
         return {name: replace(rows, unit=self.unit) for name, rows in self.scored.items()}
 
     def measure(
-        self, chosen: MetricAtK, system: str, member: Member | Ints = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection | Ints = EVERY
     ) -> statistic.RowStatistic:
         """The metric of a system's out-of-fold rows; of some of them by a mask or their places
         among the tested rows.
@@ -308,23 +319,25 @@ class Validation(Shown, Study):
             rows = rows.take(member)  # type: ignore[arg-type]  # here never the number of a slice
         return statistic.RowStatistic(chosen, rows)
 
-    def deciding_estimate(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> Estimate:
+    def deciding_estimate(
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
+    ) -> Estimate:
         """The metric with the interval on which the verdict rests: the metric of the pooled rows;
-        if these are too few for its interval to be valid (`few_pooled`), the mean over folds with
-        Nadeau and Bengio's t interval, where at least two folds define the metric.
+        if these are too few for its interval to be valid (`pools_few_rows`), the mean over folds
+        with Nadeau and Bengio's t interval, where at least two folds define the metric.
 
         The limits are NaN if all folds have the same value, as t is undefined then. member: the
         rows of a slice, which are pooled in any case.
         """
         pooled = self.estimate(chosen, system, member)
-        if not self.few_pooled or member is not EVERY:
+        if not self.pools_few_rows or member is not EVERY:
             return pooled
         values = self.fold_values(system, chosen)
         defined = values[~np.isnan(values)]
         if defined.size < 2:  # t needs a variance between folds
             return pooled
-        # `corrected` compares means with 0, so that its difference is the mean
-        mean_of_folds = self.corrected(defined, self.interval_level).difference
+        # `corrected_fold_mean` compares means with 0, so that its difference is the mean
+        mean_of_folds = self.corrected_fold_mean(defined, self.interval_level).difference
         return _within_range(mean_of_folds, chosen)
 
     def interval(self, chosen: MetricAtK, rows: Rows) -> Estimate:
@@ -398,7 +411,7 @@ class Validation(Shown, Study):
                     row["label"] = float(tested.actual.mean()) if has_mean_label else np.nan
                     row |= {chosen.label: chosen.value(tested) for chosen in self.settings.metrics}
                     if training_rows:
-                        row["on_train"] = self.primary.value(training_rows[i])
+                        row["on_train"] = self.primary_metric.value(training_rows[i])
                     yield row
 
     @cached_property
@@ -406,11 +419,11 @@ class Validation(Shown, Study):
         """By how much the subject's primary metric is better on each fold's training rows; None
         without fits.
         """
-        rows = self.by_fold[self.by_fold["system"] == self.subject]
+        rows = self.by_fold[self.by_fold["system"] == self.evaluated_system]
         if "on_train" not in rows:
             return None
-        excess: Floats = (rows["on_train"] - rows[self.primary.label]).to_numpy(float)
-        return self.primary.metric.sign * excess
+        excess: Floats = (rows["on_train"] - rows[self.primary_metric.label]).to_numpy(float)
+        return self.primary_metric.metric.sign * excess
 
     @cached_property
     def training_gap(self) -> Estimate | None:
@@ -423,17 +436,17 @@ class Validation(Shown, Study):
             return None
         # a holdout is a single fold, of which `trained` has the predictions on the training rows,
         # and `pairs` the numbers of training and test rows in the table
-        (training_rows,) = self.trained[self.subject]
+        (training_rows,) = self.trained[self.evaluated_system]
         ((training_numbers, _),) = self.folds.pairs
         group = self.examples.group_number
         if group is not None:  # the interval is by groups, as that on the test rows
             group = group[training_numbers]
-        on_train = self.interval(self.primary, replace(training_rows, unit=group))
-        return mover(on_train, self.estimate(self.primary, self.subject))
+        on_train = self.interval(self.primary_metric, replace(training_rows, unit=group))
+        return mover(on_train, self.estimate(self.primary_metric, self.evaluated_system))
 
     def fold_values(self, system: str, chosen: MetricAtK | None = None) -> Floats:
         """A metric of a system on each fold, NaN where undefined; by default the primary one."""
-        label = (chosen or self.primary).label
+        label = (chosen or self.primary_metric).label
         rows = self.by_fold[self.by_fold["system"] == system]
         values: Floats = rows[label].to_numpy(float)
         return values
@@ -447,7 +460,7 @@ class Validation(Shown, Study):
         """By how much a split that ignores the groups or the time is above the estimate of the
         subject's primary metric. blind: the metric by this split.
         """
-        return blind.value - self.estimate(self.primary, self.subject).value
+        return blind.value - self.estimate(self.primary_metric, self.evaluated_system).value
 
     @cached_property
     def heterogeneity(self) -> dict[str, float]:
@@ -471,9 +484,11 @@ class Validation(Shown, Study):
         The variance of a row or unit is estimated from all folds together, and divided by their
         number in a fold: one estimated from a fold alone is correlated with its value.
         """
-        chosen = self.primary.base  # a transformed metric, such as RMSE, has the test of its base
+        # a transformed metric, such as RMSE, has the test of its base
+        chosen = self.primary_metric.base
         folds = [
-            self.measure(chosen, self.subject, fold.member) for fold in self.folds_of_first_repeat
+            self.measure(chosen, self.evaluated_system, fold.member)
+            for fold in self.folds_of_first_repeat
         ]
         folds = [fold for fold in folds if np.isfinite(fold.value)]
         values: Floats = np.array([fold.value for fold in folds])
@@ -504,20 +519,20 @@ class Validation(Shown, Study):
         z, if the fits on other splits were made; then naive methods, which wrongly take dependent
         values for independent ones.
 
-        Columns: what (the method), claim (what the interval is about, MODELS or LEARNER), unit,
-        honest (False if the interval is too narrow for its level), and the fields of its
+        Columns: what (the method), claim (what the interval is about, MODELS or LEARNER_CLAIM),
+        unit, honest (False if the interval is too narrow for its level), and the fields of its
         `Estimate`.
         """
         level = self.interval_level
         other_splits = self.other_splits  # None for predictions, which are not fitted again
-        fold_values = self.fold_values(self.subject)
+        fold_values = self.fold_values(self.evaluated_system)
         if other_splits is not None:  # more folds: those of the repeated k-fold
             fold_values = other_splits.folds
         values = fold_values[~np.isnan(fold_values)]
         yield self.interval_over_rows
         if values.size > 1:
-            by_fold = self.corrected(values, level).difference
-            yield self._interval_row(CORRECTED, by_fold, "fold", honest=True)
+            by_fold = self.corrected_fold_mean(values, level).difference
+            yield self._interval_row(CORRECTED_FOLD_MEAN, by_fold, "fold", honest=True)
         if other_splits is not None and other_splits.nested is not None:
             nested = other_splits.nested.estimate(level)
             yield self._interval_row(resplits.NESTED, nested, "row", honest=True)
@@ -534,7 +549,7 @@ class Validation(Shown, Study):
         if self.settings.unit:  # rows are in groups, or have repeated ids
             what = BY_ROW if self.settings.unit == "group" else BY_REPEAT
             # `scored` has the rows without their units, as if rows were independent
-            over_rows = self.interval(self.primary, self.scored[self.subject])
+            over_rows = self.interval(self.primary_metric, self.scored[self.evaluated_system])
             yield self._interval_row(what, over_rows, "row", honest=False)
 
     @cached_property
@@ -545,16 +560,16 @@ class Validation(Shown, Study):
         The interval is honest unless the folds differ or few rows are pooled: then the variation
         between folds counts, which the rows within them do not show.
         """
-        pooled = self.estimate(self.primary, self.subject)
-        by_fold = self.folds_differ or self.few_pooled
+        pooled = self.estimate(self.primary_metric, self.evaluated_system)
+        by_fold = self.folds_differ or self.pools_few_rows
         return self._interval_row(self.measured_on, pooled, self.unit_name, honest=not by_fold)
 
     @property
-    def few_pooled(self) -> bool:
+    def pools_few_rows(self) -> bool:
         """True if so few rows are pooled over several models that the interval must be over folds,
         not over rows.
         """
-        return not self.holdout and self.distinct < FEW_POOLED
+        return not self.holdout and self.distinct < FEW_POOLED_ROWS
 
     @property
     def untested(self) -> int:
@@ -596,15 +611,19 @@ class Validation(Shown, Study):
         """True if rows are pooled over several models and too few for tests on pooled rows to be
         valid anyway.
         """
-        return not self.holdout and self.distinct < 10 * FEW_POOLED
+        return not self.holdout and self.distinct < 10 * FEW_POOLED_ROWS
 
     def _interval_row(self, what: str, e: Estimate, unit: str, *, honest: bool) -> Row:
         """A row of `intervals`, whose docstring says what the columns mean: e has the value and the
         limits, which are cut to the range of the metric.
         """
-        claim = LEARNER if what in (CORRECTED, resplits.NESTED, HALVED, NAIVE) else MODELS
+        claim = (
+            LEARNER_CLAIM
+            if what in (CORRECTED_FOLD_MEAN, resplits.NESTED, HALVED, NAIVE)
+            else MODELS
+        )
         row = {"what": what, "claim": claim, "unit": unit, "honest": honest}
-        return row | vars(_within_range(e, self.primary))
+        return row | vars(_within_range(e, self.primary_metric))
 
     @property
     def answer(self) -> Row:
@@ -623,16 +642,18 @@ class Validation(Shown, Study):
         """How the interval of a system is made on which the verdict rests, as text: a method of
         `intervals`.
         """
-        if system == self.subject:
+        if system == self.evaluated_system:
             return str(self.answer["what"])
-        estimate = self.deciding_estimate(self.primary, system)
-        return CORRECTED if estimate.method == CORRECTED_T else self.measured_on
+        estimate = self.deciding_estimate(self.primary_metric, system)
+        return CORRECTED_FOLD_MEAN if estimate.method == CORRECTED_T else self.measured_on
 
-    def compare(self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY) -> Comparison:
+    def compare(
+        self, chosen: MetricAtK, pair: SystemPair, member: UnitSelection = EVERY
+    ) -> Comparison:
         """first − second on the pooled rows; by fold if few rows are pooled and all are compared.
         member: the rows of a slice, which are pooled in any case.
         """
-        by_fold = self.few_pooled and member is EVERY
+        by_fold = self.pools_few_rows and member is EVERY
         if by_fold:
             return self.compare_folds(chosen, pair)
         return super().compare(chosen, pair, member)
@@ -643,7 +664,7 @@ class Validation(Shown, Study):
         pair: SystemPair,
         comparison: Comparison,
         level: float,
-        member: Member = EVERY,
+        member: UnitSelection = EVERY,
     ) -> float:
         """The smallest true difference that the test of a comparison detects. Of a comparison by
         fold it follows from the limits alone.
@@ -668,9 +689,11 @@ class Validation(Shown, Study):
 
         def by_fold(level: float) -> Comparison:
             """The two-sided test by fold, its limits within the possible differences."""
-            return inference.within_range(self.corrected(differences, level), largest_difference)
+            return inference.within_range(
+                self.corrected_fold_mean(differences, level), largest_difference
+            )
 
-        return self.asked_comparison(by_fold)
+        return self.comparison_of_question(by_fold)
 
     def _fold_differences(self, chosen: MetricAtK, pair: SystemPair) -> Floats:
         """first − second of a metric on each fold where both are defined."""
@@ -693,16 +716,16 @@ class Validation(Shown, Study):
         two_sided = self.two_sided  # this study with two-sided questions
         comparisons = []
         for name in self.systems:
-            pair = (self.subject, name)
-            differences = self._fold_differences(self.primary, pair)
-            if name == self.subject or not differences.size:
+            pair = (self.evaluated_system, name)
+            differences = self._fold_differences(self.primary_metric, pair)
+            if name == self.evaluated_system or not differences.size:
                 continue
             study = self if name == self.baseline else two_sided
-            by_fold = study.compare_folds(self.primary, pair)
-            pooled = study.compare_pooled(self.primary, pair)
+            by_fold = study.compare_folds(self.primary_metric, pair)
+            pooled = study.compare_pooled(self.primary_metric, pair)
             comparisons.append(SubjectComparison(name, differences, by_fold, pooled))
         deciding_tests = [comparison.pooled for comparison in comparisons]
-        if self.few_pooled:
+        if self.pools_few_rows:
             deciding_tests = [comparison.by_fold for comparison in comparisons]
         adjusted_tests = adjust(deciding_tests, holm)
         for comparison, deciding in zip(comparisons, adjusted_tests, strict=True):
@@ -715,17 +738,21 @@ class Validation(Shown, Study):
         level = self.settings.level
         by_fold = comparison.by_fold
         differences = comparison.differences
-        row: Row = {"first": self.subject, "second": comparison.second, "folds": differences.size}
+        row: Row = {
+            "first": self.evaluated_system,
+            "second": comparison.second,
+            "folds": differences.size,
+        }
         row |= limits(by_fold.difference, "by_fold") | {"p": by_fold.p_value, "p_naive": np.nan}
         if differences.size > 1:
             # the t-test that takes folds as independent, one- or two-sided as the corrected one is
             naive = paired_t(differences).answering(by_fold.alternative, level=level)
             row["p_naive"] = naive.p_value
         row |= with_limits({"pooled": comparison.pooled.difference})
-        # of few rows the pooled test is not valid, see FEW_POOLED
-        row["p_pooled"] = np.nan if self.few_pooled else comparison.pooled.p_value
+        # of few rows the pooled test is not valid, see FEW_POOLED_ROWS
+        row["p_pooled"] = np.nan if self.pools_few_rows else comparison.pooled.p_value
         row["adjusted"] = deciding.adjusted
-        direction = self.primary.metric.sign
+        direction = self.primary_metric.metric.sign
         row["verdict"] = verdict(deciding, margin=self.settings.margin, direction=direction)
         return row | {"method": deciding.method, "n": deciding.difference.n, "unit": deciding.unit}
 
@@ -734,7 +761,7 @@ class Validation(Shown, Study):
         """The mean over the folds of each metric of the subject, and on_train and gap where models
         were fitted.
         """
-        folds = self.by_fold[self.by_fold["system"] == self.subject]
+        folds = self.by_fold[self.by_fold["system"] == self.evaluated_system]
         if self.gap is not None:
             folds = folds.assign(gap=self.gap)
         return {str(name): float(folds[name].mean()) for name in folds.select_dtypes("number")}
@@ -748,19 +775,21 @@ class Validation(Shown, Study):
         training rows. Without information in the features, a model predicts the larger class, and
         so is wrong on every row.
         """
-        metric = self.primary.metric
+        metric = self.primary_metric.metric
         is_share_of_right_decisions = (
             metric.kind.mean_over_rows and metric.kind.uses_decisions and metric.best == "high"
         )
         if self.other_splits is None or not is_share_of_right_decisions:
             return None
-        right_decisions = self.measure(self.primary, self.baseline).hits()  # and their trials, n
+        right_decisions = self.measure(
+            self.primary_metric, self.baseline
+        ).hits()  # and their trials, n
         if right_decisions.n != self.rows.size:  # a share of some rows only, such as sensitivity
             return None
         # the mean value by way of splitting the rows; leave-one-out is one of the ways
         mean_by_way = self.other_splits.summary.set_index("way")["mean"]
         value = float(mean_by_way.get(ONE_OUT, np.nan))  # NaN: not computed; it fails the test
-        if value <= self.estimate(self.primary, self.baseline).value / 2:
+        if value <= self.estimate(self.primary_metric, self.baseline).value / 2:
             return value
         return None
 
@@ -831,23 +860,33 @@ class Validation(Shown, Study):
     def selection(self) -> Iterator[Row]:
         """Whether selecting columns on all rows, test rows included, makes the primary metric look
         better: the subject with three selections of equally many columns, as a frame with a row for
-        each. These are the user's selection, a new one on all rows (OUTSIDE), and a new one on the
-        training rows of each fold (INSIDE). No rows if the user selected no columns.
+        each. These are the user's selection, a new one on all rows (SELECTED_ON_ALL_ROWS), and a
+        new one on the training rows of each fold (SELECTED_IN_FOLDS). No rows if the user selected
+        no columns.
 
         Columns: columns (the selection; the subject's name for the user's) and the fields of the
-        `Estimate`. The first two rows are also compared with the third: difference (row − INSIDE)
-        with _low and _high, adjusted (p, by Holm), test, verdict.
+        `Estimate`. The first two rows are also compared with the third: difference (row −
+        SELECTED_IN_FOLDS) with _low and _high, adjusted (p, by Holm), test, verdict.
         """
-        if INSIDE not in self.scored:
+        if SELECTED_IN_FOLDS not in self.scored:
             return
-        names = [self.subject, OUTSIDE]  # the subject has the columns that the user selected
-        tests = [self.two_sided.compare_pooled(self.primary, (name, INSIDE)) for name in names]
+        # the subject has the columns that the user selected
+        names = [
+            self.evaluated_system,
+            SELECTED_ON_ALL_ROWS,
+        ]
+        tests = [
+            self.two_sided.compare_pooled(self.primary_metric, (name, SELECTED_IN_FOLDS))
+            for name in names
+        ]
         for name, test in zip(names, adjust(tests, holm), strict=True):
-            row = {"columns": name} | vars(self.estimate(self.primary, name))
+            row = {"columns": name} | vars(self.estimate(self.primary_metric, name))
             row |= with_limits({"difference": test.difference})
             row |= {"adjusted": test.adjusted, "test": test.method}
-            yield row | {"verdict": verdict(test, direction=self.primary.metric.sign)}
-        yield {"columns": INSIDE} | vars(self.estimate(self.primary, INSIDE))
+            yield row | {"verdict": verdict(test, direction=self.primary_metric.metric.sign)}
+        yield {"columns": SELECTED_IN_FOLDS} | vars(
+            self.estimate(self.primary_metric, SELECTED_IN_FOLDS)
+        )
 
     def _selection_findings(self) -> list[Finding]:
         """The finding that columns were selected outside the folds; none if the user selected no
@@ -862,19 +901,19 @@ class Validation(Shown, Study):
         if by_user["verdict"] == on_all_rows["verdict"] == "better":
             severity = SEVERE
         sizes = self.selection_sizes
-        finding = kinds.SELECTED_OUTSIDE.rated(
+        finding = kinds.SELECTED_OUTSIDE.finding_with_severity(
             severity,
             self.rows.size,
             kept=sizes.selected,
             of=sizes.candidates,
-            metric=self.primary.label,
+            metric=self.primary_metric.label,
             given=by_user["value"],
             inside=inside["value"],
         )
         return [finding]
 
     @cached_property
-    def audited(self) -> tuple[Finding, ...]:
+    def audit_findings(self) -> tuple[Finding, ...]:
         """All findings, severe ones first: of the audit of folds and columns for leaks, about the
         scores of each system, about the selection of columns, and about the folds as a whole.
         """
@@ -901,10 +940,10 @@ class Validation(Shown, Study):
         about_all_rows = self._selection_findings()
         n = self.rows.size
         if self.folds_differ:
-            metric = self.primary.label
+            metric = self.primary_metric.label
             about_all_rows.append(
                 kinds.UNLIKE_FOLDS.warning(
-                    n, metric=metric, subject=self.subject, **self.heterogeneity
+                    n, metric=metric, subject=self.evaluated_system, **self.heterogeneity
                 )
             )
         n_distinct = self.distinct  # tested rows, of which each id counts once
@@ -925,12 +964,12 @@ class Validation(Shown, Study):
             return []
         # each check gives a finding, or None if there is nothing to report
         scale = leakage.score_scale([fold.member for fold in self.tests], pooled.score)
-        if scale is not None and system != self.subject and self.few_pooled:
+        if scale is not None and system != self.evaluated_system and self.pools_few_rows:
             # Few pooled rows: systems are compared with the subject by the mean of folds, which
             # different scales do not affect.
             scale = replace(scale, severity=NOTE)
         findings = [scale]
-        if not self.fitted:  # scores that were read may be a copy of the label
+        if not self.fits_estimators:  # scores that were read may be a copy of the label
             findings.append(leakage.gives_away(pooled.counts))
         findings_of_system = []
         for finding in findings:
@@ -956,7 +995,7 @@ class Validation(Shown, Study):
         lacks = {column: f"no {column}" for column in OPTIONAL_COLUMNS}
         lacks |= dict.fromkeys(self.known_columns, "")
         coarse = ""
-        if any(finding.kind is kinds.COARSE for finding in self.audited):
+        if any(finding.kind is kinds.COARSE for finding in self.audit_findings):
             coarse = TOO_COARSE
         unselected = UNSELECTED if lacks["candidates"] else ""
         checks = [
@@ -970,7 +1009,7 @@ class Validation(Shown, Study):
             checks.append(AuditCheck(kinds.BASE_RATE))
         if len(classes) == 2 and not self.holdout:
             checks.append(AuditCheck(kinds.SCORE_SCALE))
-        if len(classes) == 2 and not self.fitted:
+        if len(classes) == 2 and not self.fits_estimators:
             checks.append(AuditCheck(kinds.SCORE_IS_LABEL))
         checks += [
             AuditCheck(kinds.ID_BOTH, lacks["id"]),
@@ -1025,7 +1064,7 @@ class Validation(Shown, Study):
 
         Otherwise cannot tell, because problems may exist in what was not checked.
         """
-        severities = {finding.severity for finding in self.audited}
+        severities = {finding.severity for finding in self.audit_findings}
         if SEVERE in severities:
             return "fail"
         if WARNING in severities or self.unchecked_leaks:

@@ -48,16 +48,16 @@ from evalkit.statistics.statistic import (
     UnitStatistic,
 )
 from evalkit.studies import units
-from evalkit.studies.diagnostics import alpha, complete
+from evalkit.studies.diagnostics import alpha, values_of_complete_units
 from evalkit.studies.study import (
     EVERY,
-    Member,
     PairTest,
     Row,
     Study,
     SystemPair,
-    framed,
-    once,
+    UnitSelection,
+    as_data_frame,
+    computed_once,
     refuse_looks,
     settings,
 )
@@ -138,7 +138,7 @@ class UnitDifferences(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Significance(shown.Shown, Study):
+class Significance(shown.ShownStudy, Study):
     """The study of paired values. p-values are adjusted for interim analyses, then over all pairs
     and metrics.
 
@@ -222,12 +222,14 @@ class Significance(shown.Shown, Study):
         """
         return self.unit_count > self.settings.limits.reading.max_listed
 
-    def measure(self, chosen: MetricAtK, system: str, member: Member = EVERY) -> UnitStatistic:
+    def measure(
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
+    ) -> UnitStatistic:
         """A metric of a system with one value per row, as the statistic that fits the sample: its
         class and its layout decide which intervals and tests apply.
 
-        member: the rows that count, as a mask or a slice. `Member` has a third form, the number of
-        a slice, but only for tables that are read in blocks; these values are in memory.
+        member: the rows that count, as a mask or a slice. `UnitSelection` has a third form, the
+        number of a slice, but only for tables that are read in blocks; these values are in memory.
         """
         sums = self.values(chosen, system).take(member)  # type: ignore[arg-type]
         # The claim is about these questions alone: another sample has new draws of each, but no
@@ -250,7 +252,7 @@ class Significance(shown.Shown, Study):
         If the input is an earlier report, which has no values per unit but only differences, the
         file has one row per system and metric: the value that the report states for all units.
         """
-        if self.data.known:  # values that an earlier report states; else empty
+        if self.data.reported_estimates:  # values that an earlier report states; else empty
             blocks = []
             for system in self.systems:
                 for chosen in self.settings.metrics:
@@ -278,12 +280,12 @@ class Significance(shown.Shown, Study):
         """True if the metric is a ratio of sums, so that rows have a denominator too."""
         return any(self.values(chosen, name).denominator is not None for name in self.systems)
 
-    @once
+    @computed_once
     def estimate(
-        self, chosen: MetricAtK, system: str, member: Member = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> intervals.Estimate:
         """The estimate; for an earlier report the one that it states."""
-        stated = self.data.known.get((chosen.label, system))
+        stated = self.data.reported_estimates.get((chosen.label, system))
         if not stated:
             return super().estimate(chosen, system, member)
         fields = ("value", "low", "high", "level", "n", "method")
@@ -418,8 +420,8 @@ class Significance(shown.Shown, Study):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        nouns_of_folds = usual("folds")["columns"]  # in the spelling of `comparable`
-        if column_names.comparable(self.unit_name) in nouns_of_folds:
+        nouns_of_folds = usual("folds")["columns"]  # in the spelling of `comparable_name`
+        if column_names.comparable_name(self.unit_name) in nouns_of_folds:
             return self.unit_name
         # with clusters (`unit`) the ids name rows, not units
         if self.unit is not None or self.data.id is None:
@@ -439,7 +441,7 @@ class Significance(shown.Shown, Study):
         task_slices = slices("task", tasks, len(set(tasks)))
         if not len(self.headline):  # nothing to sort by
             return task_slices
-        rows = self._row_differences(self.primary, self.opponents)
+        rows = self._row_differences(self.primary_metric, self.headline_systems)
 
         def mean_difference(task: Slice) -> float:
             """The headline's difference over the rows of a task; 0 if no row has both systems."""
@@ -451,7 +453,7 @@ class Significance(shown.Shown, Study):
     @property
     def family(self) -> str:
         """The comparisons that were made, as text."""
-        metrics = len(self.directed)
+        metrics = len(self.metrics_with_direction)
         pairs = len(self.pairs)
         noun = "candidate" if self.settings.baseline else "pair"
         product = f"{metrics} {plural('metric', metrics)} × {pairs} {plural(noun, pairs)}"
@@ -496,9 +498,9 @@ class Significance(shown.Shown, Study):
             many_units=self.has_many_units,
         )
 
-    @once
+    @computed_once
     def compare(
-        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: UnitSelection = EVERY
     ) -> significance.Comparison:
         """The comparison of a pair. With interim analyses (looks), p-value and interval are valid
         over all planned looks together.
@@ -541,7 +543,7 @@ class Significance(shown.Shown, Study):
         """The pairs that were asked for; of logs those that share a question."""
         if not self.data.logged:
             return self.asked_pairs
-        return [pair for pair in self.asked_pairs if self._overlap(self.primary, pair)]
+        return [pair for pair in self.asked_pairs if self._overlap(self.primary_metric, pair)]
 
     @property
     def uncompared(self) -> list[SystemPair]:
@@ -551,7 +553,7 @@ class Significance(shown.Shown, Study):
     def _overlap(self, chosen: MetricAtK, pair: SystemPair) -> bool:
         """True if at least one unit has the metric of both systems."""
         first, second = self.compared(chosen, pair)
-        return bool(first.overlaps(second))
+        return bool(first.shares_units_with(second))
 
     @cached_property
     def families(self) -> list[list[PairTest]]:
@@ -562,7 +564,7 @@ class Significance(shown.Shown, Study):
         Pairs without a common unit are an error; only those of evaluation logs are left out.
         """
         family = []
-        for chosen in self.directed:
+        for chosen in self.metrics_with_direction:
             for pair in self.pairs:
                 if not self.data.logged or self._overlap(chosen, pair):
                     family.append(PairTest(chosen, pair))
@@ -598,7 +600,7 @@ class Significance(shown.Shown, Study):
     def mid_p(self) -> bool:
         """True if sign flips of the pair count ties half."""
         return not self.has_many_units and all(
-            self.measure(self.primary, name).mid_p for name in self.opponents
+            self.measure(self.primary_metric, name).mid_p for name in self.headline_systems
         )
 
     @property
@@ -606,7 +608,7 @@ class Significance(shown.Shown, Study):
         """True if sign flips fit the headline: it is no ratio of sums, units are not folds, and
         units vary.
         """
-        return self.units_vary and not self.is_ratio(self.primary)
+        return self.units_vary and not self.is_ratio(self.primary_metric)
 
     @cached
     def p_curve(self, points: int = 241) -> pd.DataFrame:
@@ -623,7 +625,7 @@ class Significance(shown.Shown, Study):
         # so wide that both limits and 0 lie within the curve; 1 if no unit differs
         reach = max(1.6 * to_limits, 1.2 * abs(difference)) or 1.0
         theta = difference + np.linspace(-reach, reach, points)
-        return pd.DataFrame({"mean": theta, "p": self.p_of(theta)})
+        return pd.DataFrame({"mean": theta, "p": self.p_of_null_means(theta)})
 
     def differences(
         self, pair: SystemPair | None = None, chosen: MetricAtK | None = None
@@ -633,8 +635,8 @@ class Significance(shown.Shown, Study):
 
         pair, chosen: by default the headline's and the primary metric.
         """
-        chosen = chosen or self.primary
-        pair = pair or self.opponents
+        chosen = chosen or self.primary_metric
+        pair = pair or self.headline_systems
         in_both = self.pair_values(chosen, pair).in_both
         # names in the order of `unit_differences`: rows as in the input, clusters by their number
         if self.data.cluster is None:
@@ -664,7 +666,7 @@ class Significance(shown.Shown, Study):
     @property
     def every_sign_vector(self) -> bool:
         """True if `null_draws` are the means under all sign vectors, and no sample of them."""
-        n = self.unit_differences(self.opponents, self.primary).total.size
+        n = self.unit_differences(self.headline_systems, self.primary_metric).total.size
         return not self.has_many_units and n <= signflip.MAX_ENUMERATED_UNITS
 
     def null_draws(self) -> Floats:
@@ -672,7 +674,7 @@ class Significance(shown.Shown, Study):
         unit's difference at random: all combinations of signs of few units, random combinations of
         more, and normal draws with the same variance for very many. Shape (draws,).
         """
-        differences = self.unit_differences(self.opponents, self.primary)
+        differences = self.unit_differences(self.headline_systems, self.primary_metric)
         total = differences.total  # of the rows of each unit
         n_rows = float(differences.rows.sum())
         rng = self.rng(NULL_DRAWS)
@@ -698,16 +700,16 @@ class Significance(shown.Shown, Study):
 
     def distribution(self) -> Distribution:
         """The distribution of the headline's differences over units."""
-        differences = self.unit_differences(self.opponents, self.primary)
+        differences = self.unit_differences(self.headline_systems, self.primary_metric)
         return Distribution.from_values(differences.means)
 
-    def p_of(self, means: Floats) -> Floats:
+    def p_of_null_means(self, means: Floats) -> Floats:
         """The p-value of each null hypothesis that the headline's mean difference is one of
         `means`, one- or two-sided as the study asks: by sign flips, with very many units by a
         t-test. Shape (means,) in and out.
         """
         if self.has_many_units:
-            observed = self.paired(self.primary, self.opponents)
+            observed = self.paired(self.primary_metric, self.headline_systems)
             p_of_means = []
             for null_mean in means:
                 # The t-test of a mean of 0, of the differences less the null mean. Its standard
@@ -715,10 +717,12 @@ class Significance(shown.Shown, Study):
                 test = replace(observed, value=observed.value - null_mean)
                 p_of_means.append(self.asked_p(test.p_value, test.tails))
             return np.array(p_of_means)
-        differences = self.unit_differences(self.opponents, self.primary)
+        differences = self.unit_differences(self.headline_systems, self.primary_metric)
         rng = self.rng(RandomStream.COMPARISONS)  # as the tests of the study
         # for each draw of signs, the range of null means under which it is as extreme as the data
-        ranges = signflip.ranges(differences.total, differences.rows, rng=rng, draws=DRAWN)
+        ranges = signflip.null_mean_ranges(
+            differences.total, differences.rows, rng=rng, draws=DRAWN
+        )
         # draws exactly as extreme as the data count fully, or half by the mid-p
         weight_of_ties = signflip.HALF if self.mid_p else 1.0
         difference = float(self.headline.iloc[0]["difference"])
@@ -726,14 +730,16 @@ class Significance(shown.Shown, Study):
         for i, null_mean in enumerate(means.tolist()):
             # the share of draws that are as extreme as the data under this null mean
             two_sided = ranges.share(null_mean, weight_of_ties)
-            p[i] = self.asked_p(two_sided, Tails.symmetric(two_sided, difference - null_mean))
+            p[i] = self.asked_p(
+                two_sided, Tails.from_two_sided_p(two_sided, difference - null_mean)
+            )
         return p
 
     @property
     def p_of_observed(self) -> float:
         """The p-value of the headline's observed difference: 1, or about a half if one-sided."""
         observed = float(self.headline.iloc[0]["difference"])
-        return float(self.p_of(np.array([observed]))[0])
+        return float(self.p_of_null_means(np.array([observed]))[0])
 
     def clusters(self) -> list[PossibleCluster]:
         """The columns of texts that may name clusters: if the rows with the same text are taken as
@@ -743,7 +749,7 @@ class Significance(shown.Shown, Study):
         """
         if not self.can_flip_signs:
             return []
-        rows = self._row_differences(self.primary, self.opponents)
+        rows = self._row_differences(self.primary_metric, self.headline_systems)
         unit = None if self.unit is None else self.unit[rows.in_both]
         error_by_unit = _standard_error(rows.values, unit)
         columns = []
@@ -784,7 +790,7 @@ def _standard_error(differences: Floats, unit: np.ndarray | None) -> float:
 
 
 @cached
-@framed
+@as_data_frame
 def effects(study: Significance) -> Iterator[Row]:
     """Yield the effect sizes of each difference: metric, first, second, the fields of
     `power.Effect` over units, difference, relative (to the value of the second system, NaN if that
@@ -792,7 +798,7 @@ def effects(study: Significance) -> Iterator[Row]:
     """
     if not study.has_differences:
         return
-    for chosen in study.directed:
+    for chosen in study.metrics_with_direction:
         for pair in study.pairs:
             sizes, difference = study.effect(chosen, pair)
             base = abs(study.estimate(chosen, pair[1]).value)
@@ -803,7 +809,7 @@ def effects(study: Significance) -> Iterator[Row]:
 
 
 @cached
-@framed
+@as_data_frame
 def other_tests(study: Significance) -> Iterator[Row]:
     """Yield the p-values of every pair by every other test, including tests that are not about a
     mean: metric, first, second, t, bh, bootstrap, tukey, wilcoxon, sign. Only bh (t adjusted by
@@ -813,7 +819,7 @@ def other_tests(study: Significance) -> Iterator[Row]:
     """
     if not study.units_vary:
         return
-    for chosen in study.directed:
+    for chosen in study.metrics_with_direction:
         if study.is_ratio(chosen):
             continue
         rows = _other_tests(study, chosen)
@@ -843,7 +849,7 @@ def _other_tests(study: Significance, chosen: MetricAtK) -> list[Row]:
             if by_t.exact_error == 0:  # no unit differs: both tails are 1, as those of t
                 tails_of_bootstrap = by_t.tails
             else:
-                tails_of_bootstrap = Tails.symmetric(p_bootstrap, by_t.value)
+                tails_of_bootstrap = Tails.from_two_sided_p(p_bootstrap, by_t.value)
             row: Row = {
                 "metric": chosen.label,
                 "first": pair[0],
@@ -883,7 +889,7 @@ def _tukey(study: Significance, chosen: MetricAtK) -> dict[SystemPair, float]:
 
 def _complete(study: Significance, chosen: MetricAtK) -> Floats:
     """The values of the units that all systems have, (units, systems)."""
-    return complete([study.measure(chosen, name) for name in study.order])
+    return values_of_complete_units([study.measure(chosen, name) for name in study.order])
 
 
 class SystemRanks(NamedTuple):
@@ -906,14 +912,18 @@ def mean_ranks(study: Significance) -> SystemRanks | None:
     there are fewer, if units do not vary, for a metric without a better direction, and for a
     one-sided question, which these tests do not answer.
     """
-    if len(study.order) < 3 or not study.units_vary or study.primary.metric.best == "neither":
+    if (
+        len(study.order) < 3
+        or not study.units_vary
+        or study.primary_metric.metric.best == "neither"
+    ):
         return None
     if study.settings.alternative.one_sided:
         return None
-    values = _complete(study, study.primary)
+    values = _complete(study, study.primary_metric)
     if len(values) < 2:
         return None
-    ranked = multiplicity.ranked(study.primary.metric.sign * values)
+    ranked = multiplicity.ranked(study.primary_metric.metric.sign * values)
     level = study.settings.test_level
     return SystemRanks(
         mean_ranks=dict(zip(study.order, map(float, ranked.means), strict=True)),
@@ -932,13 +942,13 @@ def headline_difference(study: Significance) -> methods.PairedDifference | None:
     None for folds, whose differences are no sample, below two units, and if all differences are
     equal.
     """
-    difference = study.paired(study.primary, study.opponents)
+    difference = study.paired(study.primary_metric, study.headline_systems)
     if difference.spread > 0 and study.units_vary:
         return difference
     return None
 
 
-@framed
+@as_data_frame
 def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     """Yield the power of a paired t-test by true difference, for this number of units, a quarter of
     it (at least 3) and four times it: units, difference, power. There are `points` differences,
@@ -954,7 +964,7 @@ def power_curve(study: Significance, points: int = 41) -> Iterator[Row]:
     # of the units' differences grows by `linear` times the true difference d. Its term in d² is
     # left out here, as with it few units may detect no difference.
     detectable = power.minimum_detectable(
-        difference.spread_at(0.0), fewest, level=level, grows=difference.growth.linear
+        difference.spread_at(0.0), fewest, level=level, grows=difference.variance_growth.linear
     )
     for n_units in sorted({fewest, n, 4 * n}):
         for true_difference in np.linspace(0, 1.4 * detectable, points).tolist():
@@ -971,7 +981,7 @@ def null_histogram(study: Significance) -> dict[str, Floats]:
         return {}
     draws = study.null_draws()
     # equal bars around 0, so that the draws and the observed difference lie within
-    edges = plots.null_edges(draws, float(study.headline.iloc[0]["difference"]))
+    edges = plots.null_bin_edges(draws, float(study.headline.iloc[0]["difference"]))
     draws_in_bar, _ = np.histogram(draws, edges)
     return {"low": edges[:-1], "high": edges[1:], "share": draws_in_bar / draws.size}
 
@@ -981,7 +991,7 @@ HALF_OF_OBSERVED = "half of it"
 
 
 @cached
-@framed
+@as_data_frame
 def needed(study: Significance) -> Iterator[Row]:
     """Yield the number of units that detect a true difference with 80 and 90% power: which,
     difference, n_80, n_90. There is a row for the margin, the observed difference and half of it,
@@ -1030,7 +1040,7 @@ def estimated_tails(study: Significance) -> int:
     return int(study.comparisons["method"].str.contains(signflip.TAIL, regex=False).sum())
 
 
-def false_positives(study: Significance) -> float:
+def false_rejection_probability(study: Significance) -> float:
     """The probability that any interim analysis, each at the requested level, rejects a true
     null.
     """
@@ -1054,7 +1064,9 @@ def other_means(study: Significance) -> HeadlineMeans | None:
     values; None if they are equal. They differ if the values are means over rows or ratios of sums,
     or include units that only one system has.
     """
-    first, second = (study.estimate(study.primary, name).value for name in study.opponents)
+    first, second = (
+        study.estimate(study.primary_metric, name).value for name in study.headline_systems
+    )
     between = first - second
     distribution = study.distribution()  # of the headline's differences, one per common unit
     rounding = CLOSE * max(abs(first), abs(second))
@@ -1086,7 +1098,7 @@ class EqualPairs(NamedTuple):
 def equal_units(study: Significance) -> EqualPairs:
     """The pairs that are equal by the primary metric on more than half of their units."""
     pairs = effects(study)
-    pairs = pairs[pairs["metric"] == study.primary.label]
+    pairs = pairs[pairs["metric"] == study.primary_metric.label]
     units = pairs["wins"] + pairs["ties"] + pairs["losses"]
     often_equal = (pairs["ties"] > TIED * units) & (units > 0)
     return EqualPairs(pairs.assign(of=units)[often_equal], units.nunique() == 1)
@@ -1154,7 +1166,7 @@ def margin_tests(study: Significance, row: Mapping[str, float]) -> MarginTests:
     # page shows them.
     least_advantage = low
     largest_advantage = high
-    if study.primary.metric.best != "high":
+    if study.primary_metric.metric.best != "high":
         least_advantage = -high
         largest_advantage = -low
     return MarginTests(

@@ -6,13 +6,21 @@ import numpy as np
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
-from evalkit.parameters.policy import Against, Bound, Claim, Plan, Policy, PolicyRule, obstacle
+from evalkit.parameters.policy import (
+    Bound,
+    Claim,
+    ComparisonClaim,
+    Plan,
+    Policy,
+    PolicyRule,
+    obstacle,
+)
 from evalkit.statistics.intervals import Comparison
 from evalkit.statistics.sensitivity import ErrorOf
 from evalkit.statistics.spread import Interval
 from evalkit.studies import catching
 from evalkit.studies.policy import decided
-from evalkit.studies.study import Row, framed
+from evalkit.studies.study import Row, as_data_frame
 
 LEVEL = 0.95  # of a rule that is not in a file
 OF_SHARE = Interval(0.0, 1.0)
@@ -20,7 +28,7 @@ OF_MEAN = Interval(-np.inf, np.inf)
 HIGHER_IS_BETTER = 1
 
 
-@framed
+@as_data_frame
 def planned(policy: Policy) -> Iterator[Row]:
     """Which regressions each rule about a number will catch, for one system or pair on all units: a
     row for each rule, of `that` (its text) and the fields of `catching.Catch`.
@@ -33,7 +41,7 @@ def planned(policy: Policy) -> Iterator[Row]:
     if plan is None or (plan.share is None and (plan.mean is None or plan.sd is None)):
         raise ParameterError(obstacle("unplanned", name=policy.name))
     # the rules about a number: a bound of a value, or a comparison with another system
-    rules = [rule for rule in policy.rules if isinstance(rule.claim, Bound | Against)]
+    rules = [rule for rule in policy.rules if isinstance(rule.claim, Bound | ComparisonClaim)]
     # a test or a limit decides these; the others compare the estimate itself with a number
     tests = [rule for rule in rules if rule.claim.may_err]
     error_rate = 1 - (policy.level or LEVEL)
@@ -46,7 +54,7 @@ def planned(policy: Policy) -> Iterator[Row]:
 
 def _may_be_of_share(claim: Claim) -> bool:
     """True if the metric of a rule, and the number that it states, may lie between 0 and 1."""
-    assert isinstance(claim, Bound | Against)
+    assert isinstance(claim, Bound | ComparisonClaim)
     if isinstance(claim, Bound) and not OF_SHARE.low <= claim.number <= OF_SHARE.high:
         return False
     meanings = lookup.meanings_anywhere(claim.metric or "")
@@ -62,10 +70,10 @@ def _catch(rule: PolicyRule, plan: Plan, level: float) -> catching.Catch:
     from the rule.
     """
     claim = rule.claim
-    assert isinstance(claim, Bound | Against)  # the others are about no number
+    assert isinstance(claim, Bound | ComparisonClaim)  # the others are about no number
     metric_value = plan.mean if plan.share is None else plan.share
     assert metric_value is not None
-    if isinstance(claim, Against):  # about a difference, which is 0 for an unchanged model
+    if isinstance(claim, ComparisonClaim):  # about a difference, which is 0 for an unchanged model
         expected_estimate = 0.0
         error = _error_of_difference(plan)
     else:  # about the value of a system

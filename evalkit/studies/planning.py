@@ -25,8 +25,8 @@ BAIT = 0.5  # the standard deviation of how items are wrapped
 KINDS = 4  # of items
 NONE = "none"  # the parameter `world` of a report without planning
 # the noise of rankers: less is better
-PRODUCTION = 1.6
-CANDIDATE = 1.45
+PRODUCTION_NOISE = 1.6
+CANDIDATE_NOISE = 1.45
 BEST = 1.2  # of many rankers
 WORST = 2.0
 GRID = np.logspace(1.5, 7.5, 61)  # numbers of users
@@ -66,7 +66,9 @@ class Planning:
 
     def _duel(self, world: simulation.World) -> pd.DataFrame:
         """Production and a candidate in each design; one row for each simulated user of a world."""
-        return simulation.duel(world, self.users, rng=self._rng(1), noise=(PRODUCTION, CANDIDATE))
+        return simulation.simulate_designs(
+            world, self.users, rng=self._rng(1), noise=(PRODUCTION_NOISE, CANDIDATE_NOISE)
+        )
 
     @cached_property
     def outcome(self) -> pd.DataFrame:
@@ -163,7 +165,7 @@ class Planning:
         """Many rankers against production; see `simulation.tournament`."""
         noises = np.linspace(BEST, WORST, self.rankers)
         return simulation.tournament(
-            self.world, noises, self.users_per_ranker, rng=self._rng(2), production=PRODUCTION
+            self.world, noises, self.users_per_ranker, rng=self._rng(2), production=PRODUCTION_NOISE
         )
 
     @property
@@ -184,7 +186,7 @@ class Planning:
         """
         world = replace(self.world, bait=BAIT, kinds=KINDS)
         rng = self._rng(4)
-        return simulation.families(world, self.users_per_ranker, rng=rng, noise=PRODUCTION)
+        return simulation.families(world, self.users_per_ranker, rng=rng, noise=PRODUCTION_NOISE)
 
     @cached_property
     def stages(self) -> pd.DataFrame:

@@ -17,7 +17,7 @@ import pandas as pd
 from evalkit import numbers
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup, metric
-from evalkit.numbers import counted, percent
+from evalkit.numbers import count_with_noun, percent
 from evalkit.parameters.kinds import choice
 from evalkit.parameters.policy import (
     A_RULE,
@@ -25,10 +25,10 @@ from evalkit.parameters.policy import (
     FAIL,
     NOT_DECIDED,
     PASS,
-    Against,
     Bound,
     Claim,
     ColumnBound,
+    ComparisonClaim,
     GapBound,
     NoFinding,
     NoWeakSlice,
@@ -48,7 +48,7 @@ from evalkit.statistics.spread import Interval
 from evalkit.studies import catching, winners
 
 if TYPE_CHECKING:
-    from evalkit.studies.study import Member, Row, Study
+    from evalkit.studies.study import Row, Study, UnitSelection
 
 Findings = Callable[[], Iterable[Mapping[str, Any]]]  # returns those of a report, as in its JSON
 # the results of the statements of a rule; the first of these that occurs is that of the rule
@@ -56,7 +56,7 @@ RESULTS_BY_PRIORITY = (FAIL, NOT_DECIDED, CANNOT_TELL, PASS)
 
 # test -> a function that makes the standard error by the true difference, where the rows tell it
 ERRORS: dict[inference.TestFunction, Callable[..., sensitivity.ErrorOf]] = {
-    methods.flips: sensitivity.error_of_pairs,
+    methods.sign_flip_test: sensitivity.error_of_pairs,
     methods.mcnemar: sensitivity.error_of_decisions,
 }
 VERDICTS = ("better", "equivalent", "cannot tell", "worse")
@@ -76,7 +76,7 @@ class Statement:
     first is compared with; "" for a claim about a system alone. slice: None for all units.
     """
 
-    claim: Bound | Against
+    claim: Bound | ComparisonClaim
     study: Study
     chosen: metric.MetricAtK
     system: str
@@ -84,11 +84,11 @@ class Statement:
     slice: Slice | None
 
     @property
-    def _member(self) -> Member:
+    def _member(self) -> UnitSelection:
         """The units that the statement is about, as studies take them."""
         if self.slice is None:
             return self.study.all_units
-        member: Member = self.slice.member
+        member: UnitSelection = self.slice.member
         return member
 
     @property
@@ -210,7 +210,7 @@ class Statement:
             ends=ends,
             error=self._error(evidence, study, tested_level, ends),
             alternative=alternative,
-            stretch=self._stretch(study, n, alternative.two_sided_level(level)),
+            limit_distance_factor=self._stretch(study, n, alternative.two_sided_level(level)),
         )
         # the standard errors are those of e.n units: `of_units` scales them to n
         return catching.catch(rule, measured.of_units(n), self.result)
@@ -227,7 +227,7 @@ class Statement:
         by McNemar's test, whose limits are Tango's: these are wider. study: at the level that
         decides. level: of the two-sided limits.
         """
-        if not isinstance(self.claim, Against):
+        if not isinstance(self.claim, ComparisonClaim):
             return 1.0
         margin = self.claim.within or study.settings.margin
         if not margin:  # the test decides, and not the limits
@@ -310,7 +310,7 @@ class Statement:
 
 
 def decided(
-    claim: Bound | Against,
+    claim: Bound | ComparisonClaim,
     evidence: significance.Comparison,
     direction: int,
     margin: float | None,
@@ -340,7 +340,7 @@ def decided(
 
 
 class JudgedRule(NamedTuple):
-    """A rule with its result, and the rows of its statements; see `Judged`."""
+    """A rule with its result, and the rows of its statements; see `JudgedPolicy`."""
 
     rule: PolicyRule
     result: str
@@ -379,7 +379,7 @@ def _warning(rule: PolicyRule, statements: pd.DataFrame) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class JudgedPolicy:
     """A policy, and what became of its rules.
 
     words: what was asked. statements: the rows of `Statement.row`, each with the number of its rule
@@ -420,7 +420,7 @@ class Judged:
         return all(rule.is_kept_by(result) for rule, result, _ in self.rules)
 
     @property
-    def undecided(self) -> list[str]:
+    def undecided_reasons(self) -> list[str]:
         """The reasons why rules are not decided, without duplicates. In a policy file the text of
         the rule stands before each reason.
         """
@@ -439,16 +439,16 @@ class Judged:
         """
         if self.passed:
             return ""
-        only_undecided = bool(self.undecided) and not self.failed
+        only_undecided = bool(self.undecided_reasons) and not self.failed
         words = "gate not decided" if only_undecided else "gate failed"
-        details = "; ".join(self.undecided)
+        details = "; ".join(self.undecided_reasons)
         if self.failed:  # rules of a policy, or systems that fail a single rule
             unmet = f"not met by {', '.join(self.failed)}"
             details = f"{unmet}; not decided: {details}" if details else unmet
         return ": ".join(filter(None, [words, self.words, details]))
 
     @property
-    def sensitive(self) -> bool:
+    def has_sensitivity(self) -> bool:
         """Whether it is known what any of the rules catches."""
         return bool(self.statements["unchanged_fails"].notna().any())
 
@@ -485,7 +485,7 @@ class Judged:
             "rule": self.words,
             "passed": self.passed,
             "failed": self.failed,
-            "undecided": self.undecided,
+            "undecided": self.undecided_reasons,
             "message": self.message,
             "warnings": self.warnings,
             "level": self.policy.level,
@@ -496,7 +496,7 @@ class Judged:
 
 def judge(
     policy: Policy, studies: Sequence[Study], findings: Findings, units: int | None = None
-) -> Judged:
+) -> JudgedPolicy:
     """Judge the rules of a policy on the studies of a report.
 
     Each statement of a policy file is decided at the level 1 − α/m, where m is the number of
@@ -541,7 +541,7 @@ def judge(
     words = f"{policy.name}: {len(policy.rules)} rules"
     if level is None:
         words = _rule_words(policy.rules[0], statements_by_rule[0])
-    return Judged(policy, words, pd.DataFrame(rows), level, n_may_err)
+    return JudgedPolicy(policy, words, pd.DataFrame(rows), level, n_may_err)
 
 
 def _statement_rows(
@@ -577,8 +577,8 @@ def _statement_rows(
 
 
 def _statement_words(row: Row) -> str:
-    """A row of `Judged.statements` in words: the system or pair, the slice, the number with the
-    limits that decide, and why it is not decided. Texts that are "" are left out.
+    """A row of `JudgedPolicy.statements` in words: the system or pair, the slice, the number with
+    the limits that decide, and why it is not decided. Texts that are "" are left out.
     """
     system = " − ".join(filter(None, [row["system"], row["against"]]))
     slice_words = " ".join(filter(None, [row["segment"], row["slice"]]))
@@ -610,7 +610,7 @@ def check(study: Any, rules: str | Path) -> None:
     unkept = list(judged.unkept)
     if unkept:
         count = len(policy.rules)
-        head = f"{counted(len(unkept), 'rule')} of {count} not kept"
+        head = f"{count_with_noun(len(unkept), 'rule')} of {count} not kept"
         raise AssertionError(f"{head}\n" + "\n".join(unkept))
 
 
@@ -677,7 +677,7 @@ def _rule_words(rule: PolicyRule, statements: Sequence[Statement]) -> str:
     names the second system, or the baseline if the rule names none.
     """
     claim = rule.claim
-    if not isinstance(claim, Against):
+    if not isinstance(claim, ComparisonClaim):
         return rule.that
     question = f"{claim.system or 'every system'} {claim.words} against"
     margin = "" if claim.within is None else f" within {claim.within:g}"
@@ -714,7 +714,9 @@ def _report_result(claim: Claim, studies: Sequence[Study], findings: Findings) -
     findings: a function that returns the findings of the report, slow to compute.
     """
     if isinstance(claim, NoFinding):
-        codes = sorted({finding["code"] for finding in findings() if claim.bars(finding)})
+        codes = sorted(
+            {finding["code"] for finding in findings() if claim.matches_finding(finding)}
+        )
         if codes:
             return ReportResult(FAIL, ", ".join(codes))
         # That nothing was found means something only if it could have been found. A broken design,
@@ -763,7 +765,7 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
     that the claim is about, and each slice of its column. A claim about the report as a whole has
     no statements.
     """
-    if not isinstance(claim, Bound | Against):  # about the report as a whole
+    if not isinstance(claim, Bound | ComparisonClaim):  # about the report as a whole
         return
     if isinstance(claim, GapBound):
         yield from _gap_statements(claim, studies)
@@ -771,7 +773,7 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
     if isinstance(claim, PickedBound):
         yield from _picked_statements(claim, studies)
         return
-    if isinstance(claim, Against):
+    if isinstance(claim, ComparisonClaim):
         # a study without the second system (the baseline, if the claim names none) cannot answer
         with_second = [
             study for study in studies if (claim.second or study.settings.baseline) in study.systems
@@ -780,7 +782,7 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
         # needs no second one, and for any other study `_second_of_system` raises ParameterError.
         studies = with_second or studies
     for study, chosen in _study_metrics(claim.metric, studies):
-        if isinstance(claim, Against):
+        if isinstance(claim, ComparisonClaim):
             second_of_system = _second_of_system(claim, study, chosen)
         else:
             # a system alone is compared with none: ""
@@ -792,7 +794,7 @@ def statements(claim: Claim, studies: Sequence[Study]) -> Iterator[Statement]:
                 yield Statement(claim, study, chosen, name, second, slice_or_all)
 
 
-def _systems(claim: Bound | Against, systems: Sequence[str]) -> Sequence[str]:
+def _systems(claim: Bound | ComparisonClaim, systems: Sequence[str]) -> Sequence[str]:
     """The systems that a rule is about: the one that it names, or all of these. Raises
     ParameterError for a name that is not among them.
     """
@@ -822,12 +824,15 @@ def _picked_statements(claim: PickedBound, studies: Sequence[Study]) -> Iterator
     """
     for study in studies:
         winners.check_column(study, claim.column or "")
-        lookup.label_of("the metric of slices", claim.metric, [study.primary])  # raises for another
+        # raises for another metric
+        lookup.label_of("the metric of slices", claim.metric, [study.primary_metric])
         for name in _systems(claim, study.systems):
-            yield Statement(claim, study, study.primary, name, second="", slice=None)
+            yield Statement(claim, study, study.primary_metric, name, second="", slice=None)
 
 
-def _second_of_system(claim: Against, study: Study, chosen: metric.MetricAtK) -> dict[str, str]:
+def _second_of_system(
+    claim: ComparisonClaim, study: Study, chosen: metric.MetricAtK
+) -> dict[str, str]:
     """Each system of a study that a claim may be about -> the one that it is compared with. Raises
     ParameterError for a metric without a better direction, or a claim that needs a margin.
     """
@@ -847,7 +852,7 @@ def _check_decidable(rule: PolicyRule, statement: Statement) -> None:
     study = statement.study
     metric = statement.chosen.metric
     alternative = study.settings.alternative
-    if not (isinstance(claim, Against) and alternative.one_sided and metric.direction):
+    if not (isinstance(claim, ComparisonClaim) and alternative.one_sided and metric.direction):
         return
     # a better system differs in the direction of the metric: 1 if high values are better, else −1
     asks_for_better = alternative.counts(sign=metric.direction)
@@ -892,7 +897,7 @@ def _study_metrics(label: str | None, studies: Sequence[Study]) -> list[StudyMet
     studies, each with its primary metric. Raises ParameterError for an unknown label.
     """
     if label is None:
-        return [StudyMetric(study, study.primary) for study in studies]
+        return [StudyMetric(study, study.primary_metric) for study in studies]
     study_metrics = []
     for study in studies:
         study_metrics += [StudyMetric(study, chosen) for chosen in study.settings.metrics]

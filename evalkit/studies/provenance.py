@@ -138,7 +138,7 @@ def table(study: Any, metrics: Iterable[MetricAtK]) -> list[tuple[str, str]]:
     study: of any report. metrics: of the page; each that the user has declared has a row.
     """
     p = study.p
-    rows = [("command", command(study.report, p.given, p.segment)), ("seed", str(p.seed))]
+    rows = [("command", command(study.report, p.given_values, p.segment)), ("seed", str(p.seed))]
     settings_file = cells.settings()
     if settings_file:
         rows.append(("settings", settings_file))
@@ -149,7 +149,7 @@ def table(study: Any, metrics: Iterable[MetricAtK]) -> list[tuple[str, str]]:
             if definition.file:
                 source_text = f"{definition.file}, SHA-256 {definition.sha256}"
             rows.append((f"own metric {definition.name}", source_text))
-    rows += [(f"parameter {name}", str(value)) for name, value in printable(p.given).items()]
+    rows += [(f"parameter {name}", str(value)) for name, value in printable(p.given_values).items()]
     for source in study.sources:
         sha256 = source.sha256 or "none: not a file"
         rows.append((source.name, f"{source.rows:,} rows, SHA-256 {sha256}"))

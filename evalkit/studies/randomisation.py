@@ -12,9 +12,9 @@ from evalkit.numbers import p_value
 from evalkit.online import experiments
 from evalkit.parameters.kinds import UNKNOWN, written
 from evalkit.parameters.policy import obstacle
-from evalkit.statistics.independent import centred
+from evalkit.statistics.independent import centre_values
 
-BROKEN = 0.001  # below this p the coin or the assignment is broken, whatever the result
+BROKEN_BELOW_P = 0.001  # below this p the coin or the assignment is broken, whatever the result
 # the same where no shares were stated, so that unequal ones may have been planned, or where skewed
 # values could give such a p by chance
 BROKEN_WITHOUT_PLAN = 1e-6
@@ -68,13 +68,13 @@ def sample_ratio(sizes: Mapping[str, int], plan: Mapping[str, float] | str | Non
     if isinstance(plan, Mapping):
         stated = written({arm: f"{share:g}" for arm, share in plan.items()})
         words = f"the planned shares {stated}"
-        broken = BROKEN
+        broken = BROKEN_BELOW_P
         shares = [plan[arm] for arm in sizes]
     p = experiments.sample_ratio(list(sizes.values()), shares)
     users = " and ".join(f"{arm} {size:,}" for arm, size in sizes.items())
     # the message of the check if p is below `broken`
     reason = obstacle("assignment", sizes=users, plan=words, p=p_value(p))
-    return check(p, warning=BROKEN, broken=broken, words=words, reason=reason)
+    return check(p, warning=BROKEN_BELOW_P, broken=broken, words=words, reason=reason)
 
 
 def balance(column: str, values: Mapping[str, Floats]) -> Check:
@@ -91,8 +91,8 @@ def balance(column: str, values: Mapping[str, Floats]) -> Check:
     """
     from scipy.special import betainc
 
-    arms = {arm: centred(values_of_arm) for arm, values_of_arm in values.items()}
-    deviations = centred(np.concatenate(list(values.values()))).deviations
+    arms = {arm: centre_values(values_of_arm) for arm, values_of_arm in values.items()}
+    deviations = centre_values(np.concatenate(list(values.values()))).deviations
     total_squares = deviations @ deviations
     squares_in_arms = sum(arm.deviations @ arm.deviations for arm in arms.values())
     freedom_of_means = len(arms) - 1

@@ -13,8 +13,8 @@ from evalkit.arrays import InputError, ratio
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import MetricAtK
 from evalkit.catalogue.metric import Metric
-from evalkit.drawing.shown import Shown
-from evalkit.limits import USUAL, Limits
+from evalkit.drawing.shown import ShownStudy
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.metrics import diversity, rankings
 from evalkit.metrics.diversity import PERSISTENCE as PERSISTENCE
 from evalkit.metrics.rows import Sums
@@ -36,11 +36,19 @@ from evalkit.reading.reductions.sharded import (
     Unjudged,
 )
 from evalkit.reading.tables import rules, sources
-from evalkit.reading.tables.table import NONE, Slice
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE, Slice
 from evalkit.statistics import inference, intervals, methods, statistic
 from evalkit.statistics.methods import RandomStream
 from evalkit.studies import diagnostics, study, units
-from evalkit.studies.study import EVERY, Row, Study, SystemPair, estimate_columns, frame, once
+from evalkit.studies.study import (
+    EVERY,
+    Row,
+    Study,
+    SystemPair,
+    computed_once,
+    estimate_columns,
+    frame,
+)
 
 SAMPLE = {
     "preds": "data/digits_retrieval/runs",
@@ -52,12 +60,12 @@ METRICS = ("ndcg@10", "map", "mrr", "precision@10", "recall@100")
 KS = (1, 3, 5, 10, 20, 50, 100)  # cut-offs of the curves along the list
 RECALLS = np.arange(11) / 10
 EXAMPLES = 5  # queries won, and as many lost
-TIES = rankings.worst_ties, rankings.best_ties  # the orders of tied items, the worst first
+TIE_ORDERS = rankings.worst_ties, rankings.best_ties  # the orders of tied items, the worst first
 USUAL_CUT = 10  # ranks that count where the primary metric has no cut-off
 
 
-@commands.advising
-def study_of(p: reports.RankingParameters, limits: Limits = USUAL) -> "Ranking":
+@commands.advise_on_errors
+def study_of(p: reports.RankingParameters, limits: Limits = USUAL_LIMITS) -> "Ranking":
     """Read ranked lists and judgements, and measure and compare how well the systems rank.
 
     Without `preds`, the bundled sample is read. Raises ParameterError for an invalid parameter and
@@ -162,7 +170,7 @@ def _query_measures(
     for chosen in settings.metrics:
         measures.append(PerQuery(chosen, level))  # the metric itself
         if chosen.metric.tie_range:  # also in the worst and the best order of tied items
-            measures += [PerQuery(chosen, level, order) for order in TIES]
+            measures += [PerQuery(chosen, level, order) for order in TIE_ORDERS]
     # the points of two curves: the primary metric by rank, from rank 1 on, as all lists may be
     # shorter than the first cut-off; and precision by recall
     curve_metric = _curve_metric(primary)
@@ -187,7 +195,7 @@ def _curve_metric(primary: MetricAtK) -> Metric:
 
 def _check_defined(ranking: "Ranking") -> None:
     """Raise InputError if the metric that decides has no value on any query of any system."""
-    primary = ranking.primary
+    primary = ranking.primary_metric
     estimates = ranking.estimates
     queries = estimates["n"][estimates["metric"] == primary.label]
     if (queries == 0).all():
@@ -206,7 +214,7 @@ class Likeness(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking(Shown, Study):
+class Ranking(ShownStudy, Study):
     """The study of ranked lists; the units are queries, in the order of `runs.query`.
 
     runs: the values of `_query_measures`, and the lists if they fit into memory. ks: the cut-offs
@@ -232,7 +240,7 @@ class Ranking(Shown, Study):
     @property
     def used_share(self) -> float:
         """The share of the ranked rows that are results of judged queries."""
-        return total(self.runs.accounts, "used") / total(self.runs.accounts, "rows")
+        return total(self.runs.list_accounts, "used") / total(self.runs.list_accounts, "rows")
 
     @property
     def unit_name(self) -> str:
@@ -251,7 +259,7 @@ class Ranking(Shown, Study):
                 values[chosen.label, name] = self.runs.measure(name, query_measure)
         return values
 
-    @once
+    @computed_once
     def measure(
         self, chosen: MetricAtK, system: str, member: Any = EVERY
     ) -> statistic.UnitStatistic:
@@ -266,7 +274,7 @@ class Ranking(Shown, Study):
         """
         query_names = self.listed(self.runs.query)  # with their slices
         units_of_metrics = units.units_with_terms(self, query_names)
-        retrieved = self.runs.retrieved
+        retrieved = self.runs.retrieved_items
         if retrieved is None:  # the lists are not in memory
             return units_of_metrics
 
@@ -294,7 +302,7 @@ class Ranking(Shown, Study):
         undefined = int((~self.per_query[chosen.label, system].defined).sum())
         worst = np.nan
         best = np.nan
-        tied_rows = self.runs.accounts[system].tied
+        tied_rows = self.runs.list_accounts[system].tied
         if not tied_rows:  # there is only one order
             worst = estimate.value
             best = estimate.value
@@ -302,7 +310,7 @@ class Ranking(Shown, Study):
             level = self.relevance_level
             worst, best = [
                 self.runs.measure(system, PerQuery(chosen, level, order)).value
-                for order in TIES  # the worst order, then the best
+                for order in TIE_ORDERS  # the worst order, then the best
             ]
         return {"undefined": undefined, "worst_ties": worst, "best_ties": best}
 
@@ -313,7 +321,7 @@ class Ranking(Shown, Study):
         true difference that the t-test would find.
         """
         first, second = self.compared(chosen, pair)  # the metric of both systems
-        if not first.overlaps(second):  # no query has a value of both systems
+        if not first.shares_units_with(second):  # no query has a value of both systems
             return {"p_t": np.nan, "wins": 0, "ties": 0, "losses": 0, "detectable": np.nan}
         higher, ties, lower = first.sums.wins(second.sums, self.unit)
         wins = higher
@@ -332,7 +340,7 @@ class Ranking(Shown, Study):
         }
 
     @cached_property
-    def ceilings(self) -> dict[str, Sums]:
+    def highest_possible_values(self) -> dict[str, Sums]:
         """Label of a metric -> for each query the highest value that any list can have. Only for
         precision@k, which is below 1 with fewer than k relevant items, and recall@k, which is below
         1 with more.
@@ -350,7 +358,7 @@ class Ranking(Shown, Study):
         """True if the items of a query are those that a person chose, and none was judged as not
         relevant.
         """
-        noun = unit_noun(column_names.comparable(self.runs.columns.get("query", "")), "")
+        noun = unit_noun(column_names.comparable_name(self.runs.columns.get("query", "")), "")
         lowest = self.runs.measure(self.systems[0], LowestGrade()).numerator
         people = usual("interactions")["people"]
         return noun in people and float(np.nanmin(lowest, initial=np.inf)) > 0
@@ -361,7 +369,9 @@ class Ranking(Shown, Study):
         """The primary metric of every query (rows) and system (columns); a pooled metric's ratio
         per query.
         """
-        columns = {name: self.per_query[self.primary.label, name].per_unit for name in self.order}
+        columns = {
+            name: self.per_query[self.primary_metric.label, name].per_unit for name in self.order
+        }
         return pd.DataFrame(columns, index=pd.Index(self.runs.query, name="query"))
 
     def differences(self) -> pd.Series:
@@ -369,7 +379,7 @@ class Ranking(Shown, Study):
         smallest first.
         """
         values = self.values()
-        first, second = self.opponents
+        first, second = self.headline_systems
         return (values[first] - values[second]).dropna().sort_values(kind="stable")
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
@@ -380,12 +390,12 @@ class Ranking(Shown, Study):
         values = self.values()  # of the primary metric, a row per query and a column per system
         has_pair = len(self.headline) > 0
         if not has_pair:  # there is one system, or the metric has no better direction
-            is_low_best = self.primary.metric.best == "low"
+            is_low_best = self.primary_metric.metric.best == "low"
             values_of_leader = values[self.leader].dropna()
             worst_first = values_of_leader.sort_values(kind="stable", ascending=not is_low_best)
             worst = worst_first[:n]
             return pd.DataFrame({"query": worst.index, "value": worst.to_numpy()})
-        first, second = self.opponents  # the pair
+        first, second = self.headline_systems  # the pair
         differences = self.differences()  # first − second by query, ascending
         highest = differences[::-1][:n]
         lowest = differences[:n]
@@ -409,7 +419,7 @@ class Ranking(Shown, Study):
         difference = first - last
         sort_key = -np.abs(difference)
         if len(self.compared_systems) == 1:
-            sort_key = -first if self.primary.metric.best == "low" else first
+            sort_key = -first if self.primary_metric.metric.best == "low" else first
         order = np.argsort(sort_key, kind="stable")[:max_queries]  # the lowest key first
         return pd.DataFrame(
             {"number": order, "query": self.runs.query[order], "difference": difference[order]}
@@ -427,15 +437,15 @@ class Ranking(Shown, Study):
     @property
     def compared_systems(self) -> tuple[str, ...]:
         """The systems that are compared query by query: the headline's two, or the only one."""
-        return tuple(self.opponents) if len(self.headline) else (self.leader,)
+        return tuple(self.headline_systems) if len(self.headline) else (self.leader,)
 
     def top(self, system: str, query: int, k: int) -> list[tuple[str, float]]:
         """Item and grade of the first k rows of a system's list for a query, given by its number;
         the grade is NaN if not judged. Empty if items are not kept.
         """
-        if self.runs.retrieved is None:
+        if self.runs.retrieved_items is None:
             return []
-        items = self.runs.retrieved.first(system, query, k)
+        items = self.runs.retrieved_items.first(system, query, k)
         lists = self.runs.rankings[system].retrieved  # all lists of the system, one after another
         first_row = lists.offset[query]
         grades = lists.grade[first_row : first_row + len(items)]
@@ -449,9 +459,9 @@ class Ranking(Shown, Study):
         Empty if there is one system or the items are not in memory. RBO uses the rows that are
         kept: at most 100.
         """
-        if len(self.compared_systems) < 2 or self.runs.retrieved is None:
+        if len(self.compared_systems) < 2 or self.runs.retrieved_items is None:
             return pd.DataFrame(columns=["query", "overlap", "rbo"])
-        first, second = [self.runs.retrieved.lists[name] for name in self.compared_systems]
+        first, second = [self.runs.retrieved_items.lists[name] for name in self.compared_systems]
         shares = {
             "overlap": diversity.overlap(first, second, self.depth),
             "rbo": diversity.rbo(first, second),
@@ -469,14 +479,14 @@ class Ranking(Shown, Study):
         """The number of ranks that count if no metric says: the cut-off of the primary metric, or
         10.
         """
-        return min(self.primary.k or USUAL_CUT, DEEPEST)
+        return min(self.primary_metric.k or USUAL_CUT, DEEPEST)
 
     @frame
     def curves(self) -> Iterator[Row]:
         """Yield the primary metric, or NDCG if that takes no cut-off, of each system at each
         cut-off that a list reaches: metric, system, k, value, low, high, n.
         """
-        metric = _curve_metric(self.primary)
+        metric = _curve_metric(self.primary_metric)
         last_rank = self.last_rank  # of the longest list
         cuts = [k for k in self.ks if k <= last_rank]
         if not cuts:  # all lists end before the first cut-off
@@ -497,7 +507,7 @@ class Ranking(Shown, Study):
     @property
     def judged_depth(self) -> int:
         """The number of first ranks in which rows without a judgement are counted."""
-        return self.primary.k or USUAL_CUT
+        return self.primary_metric.k or USUAL_CUT
 
     def unjudged_share(self, system: str) -> float:
         """The share of rows without a judgement in the first `judged_depth` of all lists."""
@@ -574,7 +584,7 @@ def with_own_document(study: Ranking) -> dict[str, int]:
     the queries, and at least half of these lists have it in their first fifth.
     """
     fewest_lists = NOTICED * len(study.runs.query)  # a tenth of the queries
-    accounts = study.runs.accounts  # of each system: how its lists were read
+    accounts = study.runs.list_accounts  # of each system: how its lists were read
     for account in accounts.values():
         lists_with_query = account.own
         lists_with_early_query = account.own_early  # in their first fifth
@@ -592,7 +602,7 @@ def without_own_document(study: Ranking) -> dict[str, float]:
     parameters = replace(
         study.p,
         leave_out=reports.OWN_DOCUMENT,  # the query itself, from each list and its judgements
-        metrics=(study.primary.label,),
+        metrics=(study.primary_metric.label,),
         segments=(),  # to save time
         gate=None,  # no policy: its rules may be about other metrics
     )
@@ -602,7 +612,7 @@ def without_own_document(study: Ranking) -> dict[str, float]:
         return {}
     values = {}
     for name in study_without.systems:
-        values[name] = study_without.estimate(study_without.primary, name).value
+        values[name] = study_without.estimate(study_without.primary_metric, name).value
     return values
 
 
@@ -611,7 +621,7 @@ def respelled(study: Ranking) -> dict[str, int]:
     ending, if these are a tenth of the queries.
     """
     noticed = NOTICED * len(study.runs.query)
-    lists_of_system = by_system(study.runs.accounts, "respelled")
+    lists_of_system = by_system(study.runs.list_accounts, "respelled")
     return {name: lists for name, lists in lists_of_system.items() if lists >= noticed}
 
 
@@ -620,7 +630,7 @@ def out_of_reach(study: Ranking) -> dict[str, float]:
     have.
     """
     means = {}
-    for label, values in study.ceilings.items():
+    for label, values in study.highest_possible_values.items():
         ceilings = values.per_unit[values.defined]
         if len(ceilings) and ceilings.max() < 1:
             means[label] = values.value
@@ -669,7 +679,7 @@ def without_segment(study: Ranking) -> dict[str, int]:
     """Segment column -> the number of queries without a value in it; without zeros."""
     queries = {}
     for name in study.settings.segments:
-        lacking = int(np.count_nonzero(study.runs.attributes[name] == NONE))
+        lacking = int(np.count_nonzero(study.runs.attributes[name] == EMPTY_ATTRIBUTE))
         if lacking:
             queries[name] = lacking
     return queries
@@ -695,7 +705,7 @@ def ties(study: Ranking) -> TiedEstimates:
     worst to the best order they change by more than `diagnostics.VISIBLE`, which three digits show.
     The order matters if such a change exceeds half the width of the estimate's interval.
     """
-    rows = study.estimates[study.estimates["metric"] == study.primary.label]
+    rows = study.estimates[study.estimates["metric"] == study.primary_metric.label]
     rows = rows.assign(change=rows["best_ties"] - rows["worst_ties"])
     visible = rows[rows["change"] > diagnostics.VISIBLE]
     half_width = (visible["high"] - visible["low"]) / 2

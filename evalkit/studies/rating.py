@@ -19,7 +19,7 @@ from evalkit.caching import cached
 from evalkit.catalogue import kinds, lookup, metric, score_kinds
 from evalkit.catalogue.kinds import Loss, RatioOfRows
 from evalkit.catalogue.lookup import MetricAtK
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.measured.rows import (
     ErrorsKey,
     ForecastSummary,
@@ -45,7 +45,7 @@ from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.forecasts import ForecastTable
-from evalkit.reading.inputs.time_columns import Unordered
+from evalkit.reading.inputs.time_columns import NoTimeOrder
 from evalkit.reading.matching import commands, distribution_columns
 from evalkit.reading.matching.quantile_rows import with_row_per_forecast
 from evalkit.reading.reductions import blocks, schema
@@ -103,8 +103,8 @@ EQUAL = 60  # units of equal size, below which limits of a mean squared error ma
 MEAN, MEDIAN = "mean", "median"  # of the actual values
 
 
-@commands.advising
-def study_of(p: reports.RatingParameters, limits: Limits = USUAL) -> "Rating":
+@commands.advise_on_errors
+def study_of(p: reports.RatingParameters, limits: Limits = USUAL_LIMITS) -> "Rating":
     """Read actual values and forecasts, and measure and compare how far they are apart.
 
     Without `preds` and arrays, the bundled sample is read. Raises ParameterError for an invalid
@@ -263,7 +263,7 @@ def _read_in_blocks(
     timing = None
     if forecasts.time_columns is not None:
         # "added_up" names the sentence of the page which says that rows are taken as independent
-        unordered = Unordered("added_up", forecasts.time_columns.time)
+        unordered = NoTimeOrder("added_up", forecasts.time_columns.time)
         timing = Timing(forecasts.time_columns, unordered)
     return _of_blocks(table_with_slices, settings, p, timing)
 
@@ -323,17 +323,17 @@ class RatingSummary(ForecastSummary):
 
     actual: the rows by actual value. forecasts: of each system the rows by forecast, see
     `RatingSummariser`. wins: the units on which the first of two systems has the smaller absolute
-    error; empty if the rows of a unit may lie in several blocks. far: of each system the rows with
-    the largest errors. crossed: of each system the number of rows whose quantiles cross, and
-    crossings: the row whose quantiles cross by most. rows_without_value: for each partial metric
-    and system the number of rows that do not count, shape (metrics, systems).
+    error; empty if the rows of a unit may lie in several blocks. largest_errors: of each system the
+    rows with the largest errors. crossed: of each system the number of rows whose quantiles cross,
+    and crossings: the row whose quantiles cross by most. rows_without_value: for each partial
+    metric and system the number of rows that do not count, shape (metrics, systems).
     """
 
     actual_sums: ActualSums
     actual: ValueCounts
     forecasts: tuple[ValueCounts, ...]
     wins: dict[ErrorPair, Wins]
-    far: tuple[Extremes, ...]
+    largest_errors: tuple[Extremes, ...]
     crossed: Total
     crossings: tuple[Extremes, ...]
     ids: KeyRepeats
@@ -457,7 +457,7 @@ class RatingSummariser:
             actual=ValueCounts.from_values(block.truth, weight_columns, self.limits.bins),
             forecasts=forecasts,
             wins=wins,
-            far=tuple(largest_errors),
+            largest_errors=tuple(largest_errors),
             crossed=Total(np.array(crossed_rows)),
             crossings=tuple(worst_crossings),
             sample=Sample.from_block(block, max_rows=self.limits.drawn),
@@ -880,7 +880,7 @@ class Rating(row_study.RowStudy):
 
     def extremes(self, n: int = EXAMPLES) -> pd.DataFrame:
         """The n rows (at most 5) with the leader's largest errors: id, actual, forecast, error."""
-        far = self.table_summary.far[self.systems.index(self.leader)].rows[:n]
+        far = self.table_summary.largest_errors[self.systems.index(self.leader)].rows[:n]
         rows = [(self.row_name(row.name), row.actual, row.prediction) for row in far]
         frame = pd.DataFrame(rows, columns=["id", "actual", "forecast"])
         return frame.assign(error=frame["forecast"] - frame["actual"])
@@ -899,13 +899,13 @@ class Rating(row_study.RowStudy):
                 yield row | limits(self.estimate(chosen, name))
 
     @frame
-    def transform(self) -> Iterator[Row]:
+    def pit_histogram(self) -> Iterator[Row]:
         """Yield the histogram of the probability integral transform of each system, whose bins lie
         between the quantiles that forecasts state: system, low, high (levels of quantiles, from 0
         to 1), share (of the actual values in the bin), density: share / (high − low), which is 1
         for calibrated quantiles. No rows without quantiles.
         """
-        percents = self.stated.percents  # the levels of the quantiles
+        percents = self.stated.shown_percents  # the levels of the quantiles
         if not percents:
             return
         metrics = [lookup.find_metric(f"quantile_coverage@{p:g}", "forecasts") for p in percents]
@@ -997,7 +997,7 @@ class Rating(row_study.RowStudy):
     @property
     def unread_columns(self) -> list[str]:
         """The columns of quantiles, bounds and draws that were not read."""
-        return distribution_columns.unread(self.account.others, self.systems)
+        return distribution_columns.unread(self.account.columns_without_role, self.systems)
 
     @property
     def unlike_distributions(self) -> dict[str, str]:
@@ -1011,7 +1011,7 @@ class Rating(row_study.RowStudy):
             return {}
         if len(self.systems) < 2:  # no other system to differ from
             return {}
-        ignored_columns = self.account.others
+        ignored_columns = self.account.columns_without_role
         # keyed by names of systems in the form in which names of columns have them
         by_key = distribution_columns.distributions(ignored_columns, self.p.interval_level)
         roles_by_system = {}
@@ -1127,7 +1127,7 @@ class Rating(row_study.RowStudy):
         return errors.wins(errors_by_unit)
 
     @property
-    def medians(self) -> list[MetricAtK]:
+    def median_metrics(self) -> list[MetricAtK]:
         """The metrics that are medians."""
         return [
             chosen
@@ -1196,7 +1196,7 @@ class Rating(row_study.RowStudy):
         for steps in timing.ordered.horizons.tolist():
             member = timing.ordered.steps_ahead == steps  # a mask of the rows of this horizon
             for name in self.order:
-                estimate = self.estimate(self.primary, name, member)
+                estimate = self.estimate(self.primary_metric, name, member)
                 rows.append({"system": name, "x": steps} | estimate_columns(estimate))
         return pd.DataFrame(rows)
 
@@ -1226,11 +1226,11 @@ class Rating(row_study.RowStudy):
             return None
         assert isinstance(self.measured, RowsInMemory)  # only rows in memory are put in order
         rows = self.measured.rows[self.leader]
-        influence = self.primary.base.effects(rows).influence  # of each row on the metric
+        influence = self.primary_metric.base.effects(rows).influence  # of each row on the metric
         leader_and_opponent = row_study.compared(self)  # the leader alone if there is one system
         for opponent in leader_and_opponent[1:]:
             rows_of_opponent = self.measured.rows[opponent]
-            influence = influence - self.primary.base.effects(rows_of_opponent).influence
+            influence = influence - self.primary_metric.base.effects(rows_of_opponent).influence
         first_unused_lag = rows.lags + 1  # intervals and tests use the lags up to `lags`
         # the units of ordered rows are times: the rows at one time are added up
         influence_of_time = sum_by_unit(influence, rows.unit)
@@ -1252,7 +1252,7 @@ class Rating(row_study.RowStudy):
         every system on the primary metric; the better one if both are, None if neither is, or if
         the metric has no direction.
         """
-        chosen = self.primary
+        chosen = self.primary_metric
         if chosen.metric.best not in ("low", "high"):
             return None
         sign = 1.0 if chosen.metric.best == "low" else -1.0  # times it, a lower value is better
@@ -1397,7 +1397,7 @@ class Rating(row_study.RowStudy):
         return ForecastSums.from_counts(self.by_forecast[i], weighted=self.weighted)
 
     @property
-    def banded(self) -> bool:
+    def has_bands(self) -> bool:
         """True if reliability diagrams have bands: sums tell how rows vary, not how units do."""
         return self.settings.unit is None or self.table_summary.sample.is_complete
 
@@ -1411,7 +1411,7 @@ class Rating(row_study.RowStudy):
         if self.table_summary.sample.is_complete:
             return 0.0
         statistics: list[Any] = []  # all have `error_uncertainty`, that of the standard error
-        for chosen in self.medians:
+        for chosen in self.median_metrics:
             statistics += [self.measure(chosen, name) for name in self.systems]
         statistics += [tenth.bias for tenth in self._tenths(self.leader)]
         return float(np.nanmax([statistic.error_uncertainty for statistic in statistics]))
@@ -1507,7 +1507,7 @@ def edges(columns: Sequence[Distribution], bins: int) -> Floats:
     If all values are whole numbers, each bin holds the same number of these, and there may be fewer
     bins.
     """
-    low, high = reliability.window(columns)
+    low, high = reliability.central_axis(columns)
     if not all(column.integers for column in columns):
         return np.linspace(low, high, bins + 1)
     numbers_per_bin = np.ceil((high - low + 1) / bins)
@@ -1631,10 +1631,11 @@ def _of_blocks(
     summary = table.total(summariser.summarise)  # the rows are read here
     rows = summary.actual_sums.rows
     row_study.check_ids(table, rows, summary.ids)
-    weight = table.schema.shared.get(schema.WEIGHT)  # the column of weights, None without one
+    # the column of weights, None without one
+    weight = table.schema.shared_role_fields.get(schema.WEIGHT)
     is_weighted = weight is not None
     if weight is not None and not summary.actual_sums.weight:
-        raise outcomes.no_weight(table.pieces[0].part.name, weight.column)
+        raise outcomes.zero_weights_error(table.selected_parts[0].part.name, weight.column)
     layout = layout_of(units=bool(settings.unit), weights=is_weighted)
     measured = SummedForecasts(table.systems, summariser.terms, summary, layout)
     measured.refuse_losses_on_unlike_rows()
@@ -1679,11 +1680,13 @@ def _refuse_odd_values(rating: Rating, table: blocks.Blocks) -> None:
     """Raise InputError for a number such as -999 that stands for a missing value, and for actual
     values that are two classes. rating: the study of the table, which has the counts of its values.
     """
-    first_part = table.pieces[0].part  # errors name it: counts do not tell which part is at fault
-    actual_column = table.schema.shared["actual"].column
+    first_part = table.selected_parts[
+        0
+    ].part  # errors name it: counts do not tell which part is at fault
+    actual_column = table.schema.shared_role_fields["actual"].column
     distribution_by_column = {actual_column: rating.target, **rating.forecasts}
     for column, values in distribution_by_column.items():
-        outcomes.refuse_missing(values.values, values.rows, column, first_part.name)
+        outcomes.refuse_missing_markers(values.values, values.rows, column, first_part.name)
     distinct_forecasts = [forecasts.values for forecasts in rating.forecasts.values()]
     outcomes.refuse_two_classes(rating.target.values, distinct_forecasts, table.columns, first_part)
 

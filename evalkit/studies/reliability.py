@@ -13,7 +13,7 @@ from evalkit.metrics import calibration, curves
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.distributions import Distribution
 from evalkit.statistics import consistency, intervals
-from evalkit.studies.study import Row, framed
+from evalkit.studies.study import Row, as_data_frame
 
 SCORE_EDGES = np.arange(26) / 25  # of the bins in which scores are counted
 RECORDED_CELLS = 40  # cells per side of what the JSON holds
@@ -54,7 +54,7 @@ class Reliability:
             bands = bands[bands["system"].isin(systems)]
         return Reliability(curve, bands, spread)
 
-    def recorded(self) -> dict[str, dict[str, list[object]]]:
+    def points_for_json(self) -> dict[str, dict[str, list[object]]]:
         """The frames as the JSON has them, by name and column: a few points of each curve, all of
         them exact.
         """
@@ -152,7 +152,7 @@ def _drawn_points(frame: pd.DataFrame, cells: int, *columns: str) -> pd.DataFram
 TENTHS = 10
 
 
-@framed
+@as_data_frame
 def by_tenths(tables: Mapping[str, Counts], *, level: float | None) -> Iterator[Row]:
     """As a frame, about equal tenths of the rows of each table by score: system (the name of the
     table), x (mean score), y (share of positives), low, high (its Wilson limits), n (rows, or the
@@ -222,7 +222,7 @@ def drawn_means(systems: dict[str, MeanReliability]) -> Reliability:
     """The curves, bands and histograms of several systems as they are drawn, on a common axis that
     holds the central 99% of the forecasts of each. systems: by name.
     """
-    axis = window([system.forecasts for system in systems.values()])
+    axis = central_axis([system.forecasts for system in systems.values()])
     curves_by_system = []
     bands_by_system = []
     spreads = []
@@ -245,7 +245,7 @@ class ForecastAxis(NamedTuple):
     high: float
 
 
-def window(columns: Sequence[Distribution]) -> ForecastAxis:
+def central_axis(columns: Sequence[Distribution]) -> ForecastAxis:
     """An axis that holds the central 99% of each column; of a column with fewer than 200 values all
     of them. If there are too few double numbers between its ends to draw on (`MIN_DOUBLES`), as for
     equal values, the axis is widened at both ends, by 0.5 or more.
@@ -253,7 +253,7 @@ def window(columns: Sequence[Distribution]) -> ForecastAxis:
     columns: the forecasts of each system.
 
     >>> from evalkit.metrics.distributions import Distribution
-    >>> window([Distribution.from_values(np.arange(n)) for n in (5.0, 1000.0)])
+    >>> central_axis([Distribution.from_values(np.arange(n)) for n in (5.0, 1000.0)])
     ForecastAxis(low=0.0, high=995.0)
     """
     ranges = [column.range_without_tails(TAIL) for column in columns]

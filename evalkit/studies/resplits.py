@@ -26,7 +26,7 @@ from evalkit.offline.splits import (
 )
 from evalkit.statistics.bootstrap import defined
 from evalkit.statistics.nested import NestedDraws, NestedFold
-from evalkit.studies.study import Row, framed
+from evalkit.studies.study import Row, as_data_frame
 
 SHARES = (0.1, 0.2, 0.4, 0.7)  # of the training rows, on the learning curve
 APPARENT = "on its own rows"
@@ -396,7 +396,7 @@ def _row_values(metric: MetricAtK, rows: Rows) -> Floats:
     return metric.sums(rows).per_unit
 
 
-@framed
+@as_data_frame
 def _summary(points: pd.DataFrame, ways: Sequence[SplitMethod], fits: Fits) -> Iterator[Row]:
     """How the estimates of each way of splitting vary: a row of way, fits and estimates (their
     numbers), mean, sd, lowest and highest. The last four are of the estimates that are defined: NaN

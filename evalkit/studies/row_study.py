@@ -15,7 +15,7 @@ import pandas as pd
 
 from evalkit.arrays import Floats, Ints
 from evalkit.catalogue.metric import MetricAtK
-from evalkit.drawing.shown import Shown
+from evalkit.drawing.shown import ShownStudy
 from evalkit.limits import Limits
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.counts import Counts
@@ -32,23 +32,24 @@ from evalkit.statistics import consistency, statistic
 from evalkit.studies import reliability, units
 from evalkit.studies.study import (
     EVERY,
-    Member,
     Row,
     SampleDesign,
     Settings,
     Study,
     SystemPair,
+    UnitSelection,
     settings as settings_of,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Account:
+class ReadingAccount:
     """What was read of the input.
 
     columns: role -> the column that has it. read: the number of rows of the input; used: of those
-    that all systems predict; alone: of those that another system lacks. others: the columns without
-    a role. by_content: True if roles were found by the cells of columns, not by their names.
+    that all systems predict; alone: of those that another system lacks. columns_without_role: the
+    columns without a role. found_by_content: True if roles were found by the cells of columns, not
+    by their names.
     """
 
     systems: tuple[str, ...]
@@ -57,8 +58,8 @@ class Account:
     read: int
     used: int
     alone: int
-    others: tuple[str, ...] = ()
-    by_content: bool = False
+    columns_without_role: tuple[str, ...] = ()
+    found_by_content: bool = False
 
     def __len__(self) -> int:
         return self.used
@@ -98,15 +99,15 @@ def arguments_from_rows(data: Outcomes, settings: Settings, p: Parameters) -> Ro
         if role in table.shared_values:
             attributes[name] = table.shared_values[role].texts
     unit = attributes[settings.unit] if settings.unit else None
-    account = Account(  # how many rows and which columns were read and used, for the page
+    account = ReadingAccount(  # how many rows and which columns were read and used, for the page
         systems=table.systems,
         columns=table.columns,
         sources=table.sources,
         read=table.read,
         used=len(table),
         alone=table.alone,
-        others=table.unused_columns,
-        by_content=table.layout.by_content,
+        columns_without_role=table.unused_columns,
+        found_by_content=table.layout.found_by_content,
     )
     study = {
         "settings": settings,
@@ -138,15 +139,17 @@ def arguments_from_blocks(
         # The input has a row per system and id. All of them are left out of the report except those
         # with an id that every system has, which were read once per system.
         alone = table.rows - rows * len(table.systems)
-    account = Account(  # how many rows and which columns were read and used, for the page
+    account = ReadingAccount(  # how many rows and which columns were read and used, for the page
         systems=table.systems,
         columns=table.columns,
         sources=table.sources(),
         read=sum(table.counts),  # of each part, such as a file
         used=rows,
         alone=alone,
-        others=table.unused_columns,
-        by_content=table.pieces[0].layout.by_content,  # the columns are those of the first part
+        columns_without_role=table.unused_columns,
+        found_by_content=table.selected_parts[
+            0
+        ].layout.found_by_content,  # the columns are those of the first part
     )
     return {
         "settings": settings,
@@ -182,7 +185,7 @@ def classification_settings(
     return settings.checked(systems)
 
 
-def nameless(table: Blocks) -> Blocks:
+def without_row_names(table: Blocks) -> Blocks:
     """The same table to be read for sums alone: rows get neither names nor numbers, and no sample
     is drawn by the hash of whole rows.
     """
@@ -211,7 +214,7 @@ def first_summary(table: Blocks, summarise: Callable[[Block], Summary]) -> Summa
     """Read a table for the first time, and return its summary: the sum of those of its blocks.
     Raises InputError for ids that do not pair.
     """
-    summary = nameless(table).total(summarise)
+    summary = without_row_names(table).total(summarise)
     check_ids(table, summary.rows, summary.ids)
     return summary
 
@@ -232,7 +235,7 @@ def max_single_units(table: Blocks, limits: Limits) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RowStudy(Shown, Study):
+class RowStudy(ShownStudy, Study):
     """A study of a table whose systems all predict the same rows.
 
     measured: the rows or sums that metrics are computed from; each subclass has its own types.
@@ -241,7 +244,7 @@ class RowStudy(Shown, Study):
     or decisions of its own, else empty.
     """
 
-    account: Account
+    account: ReadingAccount
     measured: Any
     weighted: bool
     data: Outcomes | None = None
@@ -368,7 +371,9 @@ class RowStudy(Shown, Study):
         """
         if not self.plain:
             return consistency.UNKNOWN
-        return consistency.perfect(c, metric, rng=self.rng(4), draws=self.settings.limits.bands)
+        return consistency.metric_if_calibrated(
+            c, metric, rng=self.rng(4), draws=self.settings.limits.bands
+        )
 
     def rows_in(self, block: Block, system: int) -> Rows:
         """The rows of a block with the predictions of a system, given by its number."""
@@ -387,7 +392,7 @@ class RowStudy(Shown, Study):
         return unit_noun(self.settings.unit, "unit")
 
     def measure(
-        self, chosen: MetricAtK, system: str, member: Member = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> statistic.Statistic:
         """The metric of a system on the rows `member`."""
         measured: statistic.Statistic = self.measured.measure(chosen, system, member)
@@ -403,9 +408,9 @@ class RowStudy(Shown, Study):
         return "" if self.plain else super().units_clause
 
     @property
-    def intervals_are(self) -> str:
+    def interval_methods_text(self) -> str:
         """How intervals were computed, as text."""
-        methods = self.methods_are(self.settings.metrics, lambda method: method.interval_is)
+        methods = self.method_names_text(self.settings.metrics, lambda method: method.interval_is)
         return methods + self.units_clause
 
 
@@ -413,15 +418,16 @@ class RowStudy(Shown, Study):
 
 
 @dataclass(frozen=True, eq=False)
-class Missed:
-    """Some rows of a study, those with the largest errors of the leader first; see `missed`.
+class LargestErrors:
+    """Some rows of a study, those with the largest errors of the leader first; see
+    `list_largest_errors`.
 
-    aligned: all rows, with the columns of the input. misses: the errors of each system on all rows.
-    rows: the numbers of the rows that are listed, among all.
+    input_rows: all rows, with the columns of the input. misses: the errors of each system on all
+    rows. rows: the numbers of the rows that are listed, among all.
     """
 
     study: RowStudy
-    aligned: other_columns.Aligned
+    input_rows: other_columns.Aligned
     misses: Misses
     rows: Ints
 
@@ -441,25 +447,25 @@ class Missed:
 
     def unused_values(self, max_rows: int) -> list[dict[str, str]]:
         """For each of the first listed rows the texts of the columns without a role, by column."""
-        return other_columns.others_of_rows(self.aligned, self.rows[:max_rows].tolist())
+        return other_columns.others_of_rows(self.input_rows, self.rows[:max_rows].tolist())
 
 
 def compared(study: RowStudy) -> Sequence[str]:
     """The leader of a study, and the system that it is compared with, if there is one."""
     if not len(study.headline):
         return [study.leader]
-    opponents = [name for name in study.opponents if name != study.leader]
+    opponents = [name for name in study.headline_systems if name != study.leader]
     return [study.leader, *opponents]
 
 
-def missed(study: RowStudy, max_rows: int) -> Missed:
+def list_largest_errors(study: RowStudy, max_rows: int) -> LargestErrors:
     """At most `max_rows` rows on which the leader errs most, differs most from its opponent, or
     errs most within a slice, so that no one kind fills the list; sorted by the error of the leader,
     the largest first. Each kind ranks the rows, and a row is chosen by its best rank. If the study
     has more than `max_rows` rows, rows without any error are left out. The rows must be in memory.
     """
     assert study.data is not None
-    misses = study.data.misses
+    misses = study.data.row_errors
     pair = compared(study)  # the leader, and its opponent unless there is one system
     error = misses.errors[pair[0]]
     error_of_opponent = misses.errors[pair[-1]]  # with one system that of the leader
@@ -479,22 +485,22 @@ def missed(study: RowStudy, max_rows: int) -> Missed:
         has_error = (error[rows] > 0) | (error_of_opponent[rows] > 0)
         rows = rows[has_error]
     largest_first = rows[np.argsort(-error[rows], kind="stable")]
-    return Missed(study, study.data.rows, misses, largest_first)
+    return LargestErrors(study, study.data.rows, misses, largest_first)
 
 
 def missed_within(
-    study: RowStudy, max_rows: int, max_size: int, size: Callable[[Missed], int]
-) -> Missed:
-    """The rows of `missed`, of at most about `max_size` together: if the size of `max_rows` rows
-    exceeds it, as many rows as would have it if all rows were of equal size.
+    study: RowStudy, max_rows: int, max_size: int, size: Callable[[LargestErrors], int]
+) -> LargestErrors:
+    """The rows of `list_largest_errors`, of at most about `max_size` together: if the size of
+    `max_rows` rows exceeds it, as many rows as would have it if all rows were of equal size.
 
     size: returns the size of some rows together, such as their number of characters on the page.
     """
-    rows = missed(study, max_rows)
+    rows = list_largest_errors(study, max_rows)
     n = len(rows.rows)
     rows_that_fit = max_size * n // max(size(rows), 1)  # not 0: it divides
     if rows_that_fit < n:
-        return missed(study, rows_that_fit)
+        return list_largest_errors(study, rows_that_fit)
     return rows
 
 

@@ -16,7 +16,7 @@ from evalkit.metrics import counts, curves, influence
 from evalkit.metrics.counts import Counts
 from evalkit.metrics.curves import Curve
 from evalkit.statistics import bootstrap
-from evalkit.studies.study import Row, SystemPair, framed
+from evalkit.studies.study import Row, SystemPair, as_data_frame
 
 # the curves by kind: ROC, precision by recall, and gain
 CURVES: dict[str, Callable[[Counts], Curve]] = {
@@ -200,8 +200,8 @@ def distribution(name: str, table: Counts, cells: int = curves.CELLS) -> pd.Data
     return frame[is_drawn]
 
 
-@framed
-def distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
+@as_data_frame
+def ks_distances(tables: Mapping[str, Counts]) -> Iterator[Row]:
     """Yield the largest distance between the distribution functions of the two classes of each
     system (Kolmogorov-Smirnov).
 

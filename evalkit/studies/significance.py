@@ -18,8 +18,8 @@ from evalkit.caching import cached
 from evalkit.catalogue import kinds, lookup
 from evalkit.catalogue.lookup import MetricAtK
 from evalkit.catalogue.metric import Metric
-from evalkit.drawing.shown import Shown
-from evalkit.limits import USUAL, Limits
+from evalkit.drawing.shown import ShownStudy
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.metrics.draws import Draws
 from evalkit.numbers import plural, unit_noun
 from evalkit.parameters import reports
@@ -41,7 +41,7 @@ from evalkit.statistics import (
 from evalkit.statistics.spread import Spread, satterthwaite_of_few, standard_error, sum_by_unit
 from evalkit.studies import diagnostics, judges, ranking, study, units
 from evalkit.studies.paired import Significance
-from evalkit.studies.study import EVERY, Member, Row, Study, SystemPair, framed
+from evalkit.studies.study import EVERY, Row, Study, SystemPair, UnitSelection, as_data_frame
 
 SHARE = "share of successes"
 DRAWN = 2000  # more numbers of successes than a picture can show
@@ -49,8 +49,10 @@ LISTS = {name: ranking.SAMPLE[name] for name in ("preds", "qrels")}
 SAMPLE: dict[str, object] = LISTS | {"metrics": "ndcg@10,map,mrr", "margin": 0.05}
 
 
-@commands.advising
-def study_of(p: reports.SignificanceParameters, limits: Limits = USUAL) -> "Significance | Shares":
+@commands.advise_on_errors
+def study_of(
+    p: reports.SignificanceParameters, limits: Limits = USUAL_LIMITS
+) -> "Significance | Shares":
     """Read values of several systems on the same units, and test which differences are
     statistically significant.
 
@@ -118,7 +120,7 @@ def values_of_lists(parts: Sequence[InputPart], p: reports.SignificanceParameter
         values=lists.per_query,
         columns=runs.columns,
         sources=runs.sources,
-        accounts=runs.accounts,  # of each system, how its ranked rows were used
+        list_accounts=runs.list_accounts,  # of each system, how its ranked rows were used
     )
     if lists.unit is not None:  # the cluster of each query
         data = data.in_clusters(lists.unit)
@@ -163,7 +165,7 @@ def _share_metric(column: str) -> Metric:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Shares(Shown, Study):
+class Shares(ShownStudy, Study):
     """The study of shares of successes. A null share is a further system, known exactly, and the
     baseline. null: this share; None without one.
     """
@@ -227,7 +229,7 @@ class Shares(Shown, Study):
         return TrialCounts(int(self.data.successes[row]), int(self.data.trials[row]))
 
     def measure(
-        self, chosen: MetricAtK, system: str, member: Member = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> statistic.Statistic:
         """The share of successes, or the null share, which is known. member: unused, as totals have
         no slices.
@@ -254,9 +256,13 @@ class Shares(Shown, Study):
         blocks = []
         for name in self.data.systems:
             successes, trials = self.counts(name)
-            blocks.append(units.block_of_total(name, self.primary, float(successes), float(trials)))
+            blocks.append(
+                units.block_of_total(name, self.primary_metric, float(successes), float(trials))
+            )
         if self.null is not None:
-            blocks.append(units.block_of_total(self.label(self.null), self.primary, self.null))
+            blocks.append(
+                units.block_of_total(self.label(self.null), self.primary_metric, self.null)
+            )
         return units.Units(size=1, blocks=blocks)  # one row of totals per system
 
     def comparison_extras(self, chosen: MetricAtK, pair: SystemPair) -> Row:
@@ -279,7 +285,7 @@ class Shares(Shown, Study):
         than `DRAWN`, only every second, third or so is drawn, and always the observed number.
         """
         assert self.null is not None
-        observed, n = self.counts(self.opponents[0])
+        observed, n = self.counts(self.headline_systems[0])
         if n > proportions.MAX_EXACT_TRIALS:
             return None
         low, high = proportions.likely(n, self.null)  # the lowest and the highest of these numbers
@@ -358,7 +364,7 @@ def metric_with_draws(study: Significance) -> str:
     primary metric, or the metric that the primary one, such as pass@2, is computed from. "" if no
     unit has several draws.
     """
-    metric = study.primary.label
+    metric = study.primary_metric.label
     # `data.draws` has a metric for all systems or for none, so that any system can be asked
     if (metric, study.systems[0]) not in study.data.draws:
         metric = study.data.source  # computed from the draws of this metric; "" if from none
@@ -369,7 +375,7 @@ def metric_with_draws(study: Significance) -> str:
 
 
 @cached
-@framed
+@as_data_frame
 def variation(study: Significance) -> Iterator[Row]:
     """How much of the standard error of each mean, and of the headline's difference, comes from the
     units and how much from repeated draws of a unit, and what more units or draws would gain. A row
@@ -388,9 +394,9 @@ def variation(study: Significance) -> Iterator[Row]:
     for name, draws_of_system in draws.items():
         yield {"what": name} | _variation(study, draws_of_system.mean, [draws_of_system])
     if len(study.headline):
-        first, second = (draws[name] for name in study.opponents)
+        first, second = (draws[name] for name in study.headline_systems)
         difference = first.mean - second.mean
-        what = " − ".join(study.opponents)
+        what = " − ".join(study.headline_systems)
         yield {"what": what} | _variation(study, difference, [first, second])
 
 
@@ -624,7 +630,7 @@ def single_tasks(study: Significance) -> int:
     """The number of tasks in which the leader has one value alone, and so no variance."""
     if study.data.tasks is None:
         return 0
-    is_defined = study.values(study.primary, study.leader).defined
+    is_defined = study.values(study.primary_metric, study.leader).defined
     _, n_values = np.unique(study.data.tasks[is_defined], return_counts=True)
     return int((n_values == 1).sum())
 
@@ -656,12 +662,12 @@ class EvaluationClaim:
 
     def mean(self, study: Significance, system: str) -> ClaimedMean:
         """The primary metric of a system."""
-        values = study.values(study.primary, system).per_unit
+        values = study.values(study.primary_metric, system).per_unit
         return self._mean_of(study, values, [system])
 
     def difference(self, study: Significance, pair: SystemPair) -> ClaimedMean:
         """The primary metric of the first of two systems less that of the second."""
-        first, second = (study.values(study.primary, name).per_unit for name in pair)
+        first, second = (study.values(study.primary_metric, name).per_unit for name in pair)
         return self._mean_of(study, first - second, pair)
 
     def _mean_of(self, study: Significance, values: Floats, systems: Sequence[str]) -> ClaimedMean:
@@ -670,7 +676,9 @@ class EvaluationClaim:
         """
         noise = None
         if self.covers == THESE:
-            noise = np.sum([study.data.noise(study.primary, name) for name in systems], axis=0)
+            noise = np.sum(
+                [study.data.noise(study.primary_metric, name) for name in systems], axis=0
+            )
         return mean_by(values, noise, cluster=self.cluster, tasks=self.tasks)
 
 
@@ -680,7 +688,7 @@ def possible_claims(study: Significance) -> list[EvaluationClaim]:
     nothing to compare it with, and for a ratio of sums, which is not a mean of values of units.
     """
     covered = coverage(study)
-    if len(covered) < 2 or study.is_ratio(study.primary):
+    if len(covered) < 2 or study.is_ratio(study.primary_metric):
         return []
     claims = [EvaluationClaim(covers, cluster, tasks=None) for covers, cluster in covered.items()]
     if study.data.tasks is not None:
@@ -689,7 +697,7 @@ def possible_claims(study: Significance) -> list[EvaluationClaim]:
 
 
 @cached
-@framed
+@as_data_frame
 def claim_means(study: Significance) -> Iterator[Row]:
     """The primary metric of every system by what is claimed, a row for each claim and system.
 
@@ -697,7 +705,7 @@ def claim_means(study: Significance) -> Iterator[Row]:
     (True for that of the page), system, those of `_limits_and_errors` of value, units.
     """
     level = study.settings.level
-    lowest, highest = study.primary.metric.ends
+    lowest, highest = study.primary_metric.metric.ends
     for claim in possible_claims(study):
         for name in study.order:
             mean = claim.mean(study, name)
@@ -707,7 +715,7 @@ def claim_means(study: Significance) -> Iterator[Row]:
 
 
 @cached
-@framed
+@as_data_frame
 def claims(study: Significance) -> Iterator[Row]:
     """The primary metric of the leader and the headline's difference by what is claimed, a row for
     each claim; and how many pairs of systems a z-test finds different.
@@ -725,7 +733,7 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     then what it says about the leader, about the headline's difference, and about all pairs.
     """
     level = study.settings.level
-    lowest, highest = study.primary.metric.ends
+    lowest, highest = study.primary_metric.metric.ends
     leader = claim.mean(study, study.leader)
     # made: whether it is the claim of the page's own intervals
     of_leader: Row = {"made": claim.made_by(study), "system": study.leader}
@@ -734,7 +742,7 @@ def _claim(study: Significance, claim: EvaluationClaim) -> Row:
     # undefined without a pair to compare
     difference = ClaimedMean(np.nan, np.nan, n=0, freedom=np.inf, method=claim.covers)
     if len(study.headline):
-        difference = claim.difference(study, study.opponents)
+        difference = claim.difference(study, study.headline_systems)
     # a one-sided question is answered by one limit of a two-sided interval at a lower level
     alternative = study.settings.alternative
     two_sided = difference.comparison(
@@ -793,7 +801,7 @@ EQUAL = 1e-6  # by how much two equal numbers differ, one of which may have been
 
 
 @cached
-@framed
+@as_data_frame
 def logged(study: Significance) -> Iterator[Row]:
     """The means and standard errors that logs state, beside those of their rows, a row for each
     system, task and metric: stated, mean, stated_error, error, questions, stated_questions, and why

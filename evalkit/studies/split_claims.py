@@ -10,15 +10,15 @@ import numpy as np
 from evalkit.arrays import Floats, Ints
 from evalkit.caching import cached
 from evalkit.statistics.significance import Comparison, adjust, holm, verdict
-from evalkit.studies.out_of_fold import CORRECTED, LEARNER, MODELS, Validation
-from evalkit.studies.study import Row, framed, with_limits
+from evalkit.studies.out_of_fold import CORRECTED_FOLD_MEAN, LEARNER_CLAIM, MODELS, Validation
+from evalkit.studies.study import Row, as_data_frame, with_limits
 
 PARTS = 5  # of the test rows of a holdout, on each of which the system is chosen by the others
 PART_DRAWS = 11  # the number of their sequence of random numbers, see `Study.rng`
 
 
 @cached
-@framed
+@as_data_frame
 def claims(study: Validation) -> Iterator[Row]:
     """The subject's primary metric and its difference from each other system, a row for each claim
     and system.
@@ -33,30 +33,32 @@ def claims(study: Validation) -> Iterator[Row]:
     """
     yield from _claim(study, MODELS)
     if not study.holdout:
-        yield from _claim(study, LEARNER)
+        yield from _claim(study, LEARNER_CLAIM)
 
 
 def _claim(study: Validation, claim: str) -> Iterator[Row]:
     """The rows of one claim with the columns of `claims`: a row for each system that the subject is
-    compared with. claim: `MODELS`, about the fitted models, or `LEARNER`, about what fits them; of
-    the latter there are no rows if fewer than two folds define the metric.
+    compared with. claim: `MODELS`, about the fitted models, or `LEARNER_CLAIM`, about what fits
+    them; of the latter there are no rows if fewer than two folds define the metric.
     """
     estimate = study.interval_over_rows  # the models are fixed, their test rows are a sample
-    if claim == LEARNER:
+    if claim == LEARNER_CLAIM:
         # The models of the folds are a sample of what the learner learns. Their variance needs two
         # folds with a value: with fewer, `intervals` has no corrected t.
-        by_fold = study.intervals[study.intervals["what"] == CORRECTED]
+        by_fold = study.intervals[study.intervals["what"] == CORRECTED_FOLD_MEAN]
         if not len(by_fold):
             return
         estimate = by_fold.iloc[0].to_dict()
     # the page's verdicts rest on one of the two claims
     is_deciding = claim == deciding(study)
-    of_subject: Row = {"claim": claim, "decides": is_deciding, "system": study.subject}
+    of_subject: Row = {"claim": claim, "decides": is_deciding, "system": study.evaluated_system}
     of_subject |= {name: estimate[name] for name in ("value", "low", "high", "n", "unit", "method")}
-    compared = [name for name in study.order if name != study.subject]
+    compared = [name for name in study.order if name != study.evaluated_system]
     tests = [_test(study, name, claim) for name in compared]
     for name, test in zip(compared, adjust(tests, holm), strict=True):
-        word = verdict(test, margin=study.settings.margin, direction=study.primary.metric.sign)
+        word = verdict(
+            test, margin=study.settings.margin, direction=study.primary_metric.metric.sign
+        )
         of_pair: Row = {"against": name} | with_limits({"difference": test.difference})
         of_pair |= {"p": test.p_value, "adjusted": test.adjusted, "verdict": word}
         of_pair["test"] = test.method
@@ -70,10 +72,10 @@ def _test(study: Validation, system: str, claim: str) -> Comparison:
     """
     if system != study.baseline:
         study = study.two_sided
-    pair = (study.subject, system)
-    if claim == LEARNER:
-        return study.compare_folds(study.primary, pair)
-    return study.compare_pooled(study.primary, pair)
+    pair = (study.evaluated_system, system)
+    if claim == LEARNER_CLAIM:
+        return study.compare_folds(study.primary_metric, pair)
+    return study.compare_pooled(study.primary_metric, pair)
 
 
 def differing_verdicts(study: Validation) -> dict[str, dict[str, str]]:
@@ -92,14 +94,14 @@ def differing_verdicts(study: Validation) -> dict[str, dict[str, str]]:
 
 def deciding(study: Validation) -> str:
     """The claim that the verdicts are about."""
-    return LEARNER if study.few_pooled else MODELS
+    return LEARNER_CLAIM if study.pools_few_rows else MODELS
 
 
 # The best of several ------------------------------------------------------------------------------
 
 
 @cached
-@framed
+@as_data_frame
 def winner(study: Validation) -> Iterator[Row]:
     """The best of several systems, and its primary metric less the gain of being chosen on the same
     rows. One row; none for a single system, for estimators that are fitted here, and if fewer than
@@ -117,9 +119,9 @@ def winner(study: Validation) -> Iterator[Row]:
     the metric; changed, in how many another system is chosen.
     """
     names = [name for name in study.order if name != study.baseline]
-    if study.fitted or len(names) < 2:
+    if study.fits_estimators or len(names) < 2:
         return
-    metric = study.primary.metric
+    metric = study.primary_metric.metric
     choices = [_choice(study, fold, names) for fold in _selection_folds(study)]
     # in each fold the value of the system chosen without the fold, and that of the winner
     chosen = np.array([choice.value for choice in choices])
@@ -132,11 +134,11 @@ def winner(study: Validation) -> Iterator[Row]:
     # 0 if being chosen was no advantage; `sign` is −1 for a metric whose low values are better
     gain = metric.sign * max(metric.sign * selection, 0.0)
     answer = study.answer  # the winner's value and its limits on all rows
-    row: Row = {"system": study.subject, "of": len(names), "apparent": answer["value"]}
+    row: Row = {"system": study.evaluated_system, "of": len(names), "apparent": answer["value"]}
     row |= {"selection": selection, "chosen": float(chosen[defined].mean())}
     for end in ("value", "low", "high"):
         row[end] = float(np.clip(answer[end] - gain, metric.low, metric.high))
-    changed = sum(choice.system != study.subject for choice in choices)
+    changed = sum(choice.system != study.evaluated_system for choice in choices)
     yield row | {"folds": int(defined.sum()), "changed": changed}
 
 
@@ -161,11 +163,11 @@ class FoldChoice(NamedTuple):
 
 def _choice(study: Validation, fold: SelectionFold, systems: Sequence[str]) -> FoldChoice:
     """The best of `systems` on the rows outside a fold, and how it does in the fold, beside the
-    winner, which is the best on all rows (`study.subject`). If no system has a value outside the
-    fold, the choice is the winner.
+    winner, which is the best on all rows (`study.evaluated_system`). If no system has a value
+    outside the fold, the choice is the winner.
     """
-    primary = study.primary
-    winner_name = study.subject
+    primary = study.primary_metric
+    winner_name = study.evaluated_system
     values = {name: study.measure(primary, name, fold.remaining).value for name in systems}
     defined = [name for name in systems if np.isfinite(values[name])]
     best = max(defined, key=lambda name: primary.metric.sign * values[name], default=winner_name)

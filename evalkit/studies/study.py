@@ -21,15 +21,15 @@ from evalkit.arrays import Bools, InputError, ParameterError, codes
 from evalkit.caching import cached
 from evalkit.catalogue import lookup
 from evalkit.catalogue.lookup import MetricAtK
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.machine.progress_bars import progress
-from evalkit.numbers import counted, plural
+from evalkit.numbers import count_with_noun, plural
 from evalkit.parameters.kinds import did_you_mean
-from evalkit.parameters.policy import CANNOT_TELL, PASS, Against, Policy, obstacle
-from evalkit.parameters.reports import NO_GROUPS, Compared, GroupQuestion, attributes
+from evalkit.parameters.policy import CANNOT_TELL, PASS, ComparisonClaim, Policy, obstacle
+from evalkit.parameters.reports import NO_GROUPS, ComparisonParameters, GroupQuestion, attributes
 from evalkit.reading.tables import columns as roles_of, sources
 from evalkit.reading.tables.parts import InputPart, RowFilter, Source
-from evalkit.reading.tables.table import NONE, Slice, slices
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE, Slice, slices
 from evalkit.statistics import inference, intervals, methods, significance, statistic
 from evalkit.statistics.alternatives import Alternative, Tails
 from evalkit.statistics.methods import RandomStream
@@ -38,7 +38,7 @@ from evalkit.studies.groups import GroupedMetric
 from evalkit.studies.units import UnitNames, Units
 
 # which units: a mask, or in a table read by blocks the number of a slice
-Member = Bools | slice | int
+UnitSelection = Bools | slice | int
 EVERY = slice(None)  # all units
 Row = dict[str, Any]  # of a frame
 SystemPair = tuple[str, str]  # two systems, of which the first is compared with the second
@@ -84,7 +84,7 @@ class Settings:
     margin: float | None
     gate: Policy | None
     seed: int
-    limits: Limits = USUAL
+    limits: Limits = USUAL_LIMITS
     units: bool | None = None
     alpha: float | None = None
     alternative: Alternative = Alternative.TWO_SIDED
@@ -144,14 +144,14 @@ class Settings:
 
 
 def settings(
-    p: Compared,
+    p: ComparisonParameters,
     metrics: Iterable[MetricAtK] = (),
     *,
     unit: str | None = None,
     segments: Iterable[str] = (),
     groups: GroupQuestion = NO_GROUPS,
     slices: Iterable[str] = (),
-    limits: Limits = USUAL,
+    limits: Limits = USUAL_LIMITS,
 ) -> Settings:
     """Return the settings of a study: the parameters `p` that all reports have, and those that only
     some reports have.
@@ -199,14 +199,14 @@ def check_columns(metrics: Iterable[Any], parts: Iterable[InputPart]) -> None:
     columns = lookup.columns_needed_by(metrics)
     for input_part in parts:
         for column, parameter in columns.items():
-            roles_of.require(input_part.columns, column, input_part.name, parameter)
+            roles_of.require_column(input_part.columns, column, input_part.name, parameter)
 
 
 S = TypeVar("S")
 P = ParamSpec("P")
 
 
-def framed(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
+def as_data_frame(rows: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
     """Turn a function that yields rows into one that returns their data frame."""
 
     @wraps(rows)
@@ -226,7 +226,7 @@ def frame(rows: Callable[[S], Iterable[Row]]) -> cached_property[pd.DataFrame]:
     >>> Study().squares["square"].tolist()
     [1, 4]
     """
-    return cached_property(framed(rows))
+    return cached_property(as_data_frame(rows))
 
 
 def limits(e: intervals.Estimate, name: str = "value") -> dict[str, float]:
@@ -252,7 +252,7 @@ def estimate_columns(e: intervals.Estimate) -> Row:
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def once(method: Method) -> Method:
+def computed_once(method: Method) -> Method:
     """Decorate a method of a study that is called with a metric, a system or pair, and some units,
     so that its result for all units is computed once: bootstraps take long. Results for a slice are
     not kept.
@@ -263,7 +263,7 @@ def once(method: Method) -> Method:
 
     @wraps(method)
     def cached_method(
-        self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: Member = EVERY
+        self: "Study", chosen: MetricAtK, subject: str | SystemPair, member: UnitSelection = EVERY
     ) -> object:
         """The result of the decorated method for a metric, a system or pair (`subject`), and some
         units (`member`); from the second call on the stored one if it is for all units (`EVERY`).
@@ -292,7 +292,7 @@ def random(*key: int) -> np.random.Generator:
 
 
 @dataclass(frozen=True)
-class Weakest:
+class LowestRecall:
     """The class or label with a system's lowest recall: its name, the number of its rows, the
     recall.
 
@@ -308,7 +308,7 @@ class Weakest:
     share: float = 0.0
 
     @classmethod
-    def from_frame(cls, noun: str, rows: pd.DataFrame) -> "Weakest | None":
+    def from_frame(cls, noun: str, rows: pd.DataFrame) -> "LowestRecall | None":
         """The class or label with the lowest recall of a frame with the columns `noun`, n and
         recall; None if every recall that is defined is 1.
         """
@@ -334,14 +334,14 @@ class Study(ABC):
 
     report: ClassVar[str]
     differences_are: ClassVar[str] = "Paired differences"
-    compares: ClassVar[str] = "system"  # what is compared, as a noun
+    compared_noun: ClassVar[str] = "system"  # what is compared, as a noun
     listed_under: ClassVar[str] = ""  # the heading under which a page lists single rows or queries
     # whether pairs without a baseline have a first system whatever their values are
     directed_pairs: ClassVar[bool] = False
     adjusted_over: ClassVar[str] = "the pairs of one metric"  # what one adjustment covers
     # whether a threshold chosen on the units is chosen again on samples of them
     rechosen: ClassVar[bool] = False
-    all_units: ClassVar[Member] = EVERY
+    all_units: ClassVar[UnitSelection] = EVERY
 
     def __repr__(self) -> str:
         """One line: the systems, the metrics, the unit."""
@@ -367,20 +367,20 @@ class Study(ABC):
 
     @abstractmethod
     def measure(
-        self, chosen: MetricAtK, system: str, member: Member = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> statistic.Statistic:
         """One metric of one system on the units `member`."""
 
-    @once
+    @computed_once
     def estimate(
-        self, chosen: MetricAtK, system: str, member: Member = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> intervals.Estimate:
         """One metric of one system with its interval, on the units `member`."""
         options = self.inference_options(RandomStream.ESTIMATES)
         return inference.estimate(self.measure(chosen, system, member), options)
 
     def deciding_estimate(
-        self, chosen: MetricAtK, system: str, member: Member = EVERY
+        self, chosen: MetricAtK, system: str, member: UnitSelection = EVERY
     ) -> intervals.Estimate:
         """One metric of one system with the interval that a rule is about: that of `estimate`. A
         subclass may have another. member: the units.
@@ -388,22 +388,22 @@ class Study(ABC):
         return self.estimate(chosen, system, member)
 
     def compared(
-        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: UnitSelection = EVERY
     ) -> tuple[Any, Any]:
         """The statistics of a metric of both systems of a pair on the units `member`."""
         first, second = pair
         return self.measure(chosen, first, member), self.measure(chosen, second, member)
 
-    @once
+    @computed_once
     def compare(
-        self, chosen: MetricAtK, pair: SystemPair, member: Member = EVERY
+        self, chosen: MetricAtK, pair: SystemPair, member: UnitSelection = EVERY
     ) -> significance.Comparison:
         """The difference first − second of a pair, with its test, on the units `member`. Raises
         InputError for a metric of values of units if no unit has a value for both systems.
         """
         # the metric of either system, with what its error and the test are computed from
         first, second = self.compared(chosen, pair, member)
-        if not first.overlaps(second):  # no unit has both values
+        if not first.shares_units_with(second):  # no unit has both values
             names = dict.fromkeys(source.name for source in self.sources)
             where = roles_of.listed(names, sources.SHOWN)  # the first files
             lacks = f"no {self.unit_name} has a value for both {pair[0]!r} and {pair[1]!r}"
@@ -415,9 +415,9 @@ class Study(ABC):
             return inference.compare(first, second, options)
 
         # made one-sided if the study asks a one-sided question
-        return self.asked_comparison(at_level)
+        return self.comparison_of_question(at_level)
 
-    def asked_comparison(
+    def comparison_of_question(
         self,
         compare: Callable[[float], significance.Comparison],
         alternative: Alternative | None = None,
@@ -508,7 +508,7 @@ class Study(ABC):
         pair: SystemPair,
         comparison: significance.Comparison,
         level: float,
-        member: Member = EVERY,
+        member: UnitSelection = EVERY,
     ) -> float:
         """The smallest true difference that the test of a comparison detects with 80% power on the
         units `member`. level: of the test, which may differ from that of the comparison.
@@ -519,7 +519,8 @@ class Study(ABC):
     @property
     def family(self) -> str:
         """The comparisons that were made and adjusted together, as text."""
-        return f"{counted(self.family_size, 'comparison')} on {self.primary.label}, Holm-adjusted"
+        comparisons = count_with_noun(self.family_size, "comparison")
+        return f"{comparisons} on {self.primary_metric.label}, Holm-adjusted"
 
     def estimate_extras(self, chosen: MetricAtK, system: str, estimate: intervals.Estimate) -> Row:
         """Further columns of `estimates`, which some subclasses have; here none."""
@@ -537,19 +538,19 @@ class Study(ABC):
         return random(self.settings.seed, *key)
 
     @property
-    def primary(self) -> MetricAtK:
+    def primary_metric(self) -> MetricAtK:
         """The primary metric: the first."""
         return self.settings.metrics[0]
 
     @property
-    def directed(self) -> list[MetricAtK]:
+    def metrics_with_direction(self) -> list[MetricAtK]:
         """The metrics that have a better direction, known or not."""
         return [chosen for chosen in self.settings.metrics if chosen.metric.best != "neither"]
 
     @property
     def tested(self) -> list[MetricAtK]:
-        """The metrics of `directed` as their tests compare them."""
-        return self.directed
+        """The metrics of `metrics_with_direction` as their tests compare them."""
+        return self.metrics_with_direction
 
     def constant(self, chosen: MetricAtK) -> float:
         """The metric of a constant prediction; NaN if nothing is predicted."""
@@ -564,28 +565,28 @@ class Study(ABC):
         """True if the values of units are of repeated draws of 0 or 1."""
         return False
 
-    def adjusted_for(self, chosen: MetricAtK) -> str:
+    def earlier_measurement(self, chosen: MetricAtK) -> str:
         """The earlier measurement by which differences in a metric are adjusted; "" if there is
         none.
         """
         return ""
 
     @property
-    def weakest(self) -> "Weakest | None":
+    def weakest(self) -> "LowestRecall | None":
         """The leader's class or label with the lowest recall, if there are several."""
         return None
 
     @property
-    def sided(self) -> str:
+    def question_of_tests(self) -> str:
         """The question of the tests: two-sided, greater or less."""
         return self.settings.alternative.value
 
     @property
     def design(self) -> SampleDesign:
         """How the units of the sample vary, and whether each is in memory."""
-        return self.measure(self.primary, self.systems[0])
+        return self.measure(self.primary_metric, self.systems[0])
 
-    def methods_are(
+    def method_names_text(
         self, metrics: Iterable[MetricAtK], name_of: Callable[[inference.Method], str]
     ) -> str:
         """The names of the methods of some metrics, as text. name_of: a method -> the name of its
@@ -597,13 +598,13 @@ class Study(ABC):
         )
 
     @property
-    def tests_are(self) -> str:
+    def tests_text(self) -> str:
         """How the differences were tested, as text: what kind of differences, the question, the
         test of each metric, the unit, and the adjustment.
         """
         # such as "accuracy: McNemar; mae: t", for the metrics that are tested
-        test_names = self.methods_are(self.tested, lambda method: method.test_is)
-        question = self.sided  # "two-sided", "greater" or "less"
+        test_names = self.method_names_text(self.tested, lambda method: method.test_is)
+        question = self.question_of_tests  # "two-sided", "greater" or "less"
         if self.settings.alternative.one_sided:
             question = f"one-sided ({question})"
         return (
@@ -629,8 +630,8 @@ class Study(ABC):
         """The systems by the primary metric, best first; equal ones (to 12 digits) by name,
         undefined ones last.
         """
-        values = {name: self.estimate(self.primary, name).value for name in self.systems}
-        return ranked(values, self.primary)
+        values = {name: self.estimate(self.primary_metric, name).value for name in self.systems}
+        return ranked(values, self.primary_metric)
 
     def figure_systems(self, max_systems: int) -> FigureSystems:
         """The systems of a figure that has room for `max_systems`: the best ones, and instead of
@@ -691,7 +692,7 @@ class Study(ABC):
         metric that has a direction, of all pairs by this metric.
         """
         families = []
-        for chosen in self.directed:
+        for chosen in self.metrics_with_direction:
             families.append([PairTest(chosen, pair) for pair in self.pairs])
         return families
 
@@ -703,8 +704,9 @@ class Study(ABC):
         A pair without common units has an undefined comparison. Raises InputError if no pair has
         units in common by the primary metric.
         """
-        # `directed`: the metrics that have a direction
-        with progress("comparing", len(self.directed) * len(self.pairs), "pairs") as draw_progress:
+        with progress(
+            "comparing", len(self.metrics_with_direction) * len(self.pairs), "pairs"
+        ) as draw_progress:
             n_compared = count()
             for family in self.families:
                 errors = list[InputError]()  # one for each pair without common units
@@ -719,7 +721,7 @@ class Study(ABC):
                 # if no pair could be compared, the input is at fault; but another metric than the
                 # primary one may just not apply to it
                 none_compared = bool(errors) and len(errors) == len(comparisons)
-                if none_compared and family[0].chosen is self.primary:
+                if none_compared and family[0].chosen is self.primary_metric:
                     raise errors[0]
                 adjusted = significance.adjust(comparisons)
                 for (chosen, pair), comparison in zip(family, adjusted, strict=True):
@@ -751,7 +753,7 @@ class Study(ABC):
     @cached_property
     def leader(self) -> str:
         """The best system; with a baseline, the best of the others."""
-        return leading(self.order, self.settings.baseline)
+        return best_non_baseline(self.order, self.settings.baseline)
 
     @cached_property
     def headline(self) -> pd.DataFrame:
@@ -760,15 +762,15 @@ class Study(ABC):
         Empty if there are no pairs, or if the metric has no better direction. If the gate is a
         single rule of comparison, the systems that do not pass come first.
         """
-        if not self.pairs or self.primary.metric.best == "neither":
+        if not self.pairs or self.primary_metric.metric.best == "neither":
             return pd.DataFrame()
-        rows = self.comparisons[self.comparisons["metric"] == self.primary.label]
+        rows = self.comparisons[self.comparisons["metric"] == self.primary_metric.label]
         if not self.settings.baseline:
             return rows[rows["first"] == self.leader]
         gate = self.settings.gate
         # what a single rule claims of a comparison; a policy file has no claim `alone`
         claim = None if gate is None else gate.alone
-        if not isinstance(claim, Against):
+        if not isinstance(claim, ComparisonClaim):
             return rows
         # such as {"better": PASS, "worse": FAIL}
         result_of_verdict = policy.RESULTS[claim.words]
@@ -781,7 +783,7 @@ class Study(ABC):
         return system
 
     @property
-    def opponents(self) -> SystemPair:
+    def headline_systems(self) -> SystemPair:
         """The first pair of the headline; raises InputError if there is none."""
         if not len(self.headline):
             raise InputError("a comparison needs two systems and a metric with a direction")
@@ -803,7 +805,7 @@ class Study(ABC):
         files. data: the input as the user gave it.
         """
         texts = list(slice_.texts)  # the cells of the column that belong to the slice
-        if NONE in texts:  # what a slice calls an empty cell
+        if EMPTY_ATTRIBUTE in texts:  # what a slice calls an empty cell
             texts.append("")
         selected = RowFilter(slice_.column, texts)
         input_parts = sources.parts(data, self.p.header, self.settings.limits.reading)
@@ -819,7 +821,7 @@ class Study(ABC):
         for slice_ in self.slices:
             for name in self.order:
                 row = {"segment": slice_.column, "slice": slice_.label, "system": name}
-                estimate = self.estimate(self.primary, name, slice_.member)
+                estimate = self.estimate(self.primary_metric, name, slice_.member)
                 rows.append(row | estimate_columns(estimate))
         tests = pd.DataFrame(list(self._slice_tests()))
         if not len(tests):
@@ -833,10 +835,10 @@ class Study(ABC):
         """
         if not self.slices or not len(self.headline):
             return
-        first_pair = self.opponents
+        first_pair = self.headline_systems
         for slice_ in self.slices:
             try:
-                comparison = self.compare(self.primary, first_pair, slice_.member)
+                comparison = self.compare(self.primary_metric, first_pair, slice_.member)
             except InputError:  # no unit of the slice has both values
                 continue
             if comparison.difference.n >= 2:  # a test needs two units
@@ -864,7 +866,7 @@ class Study(ABC):
         """The highest and the lowest slice of each column: its value, and the value corrected for
         having been picked among the slices.
         """
-        return winners.picked(self)
+        return winners.extreme_slices(self)
 
     @cached
     def weak_slices(self) -> pd.DataFrame:
@@ -994,14 +996,14 @@ class Study(ABC):
             return
         if len(self.systems) > 1 and settings.baseline is None and not self.directed_pairs:
             raise ParameterError(
-                f"alternative: {self.sided!r} needs a baseline, with which every other system is "
-                f"compared; without one neither system of a pair is the first"
+                f"alternative: {self.question_of_tests!r} needs a baseline, with which every other "
+                f"system is compared; without one neither system of a pair is the first"
             )
         for level in (settings.level, settings.test_level):
             settings.alternative.two_sided_level(level)  # raises for a level that is too low
 
     @cached_property
-    def gate(self) -> policy.Judged | None:
+    def gate(self) -> policy.JudgedPolicy | None:
         """The results of the rules that were set; None without rules."""
         rules = self.settings.gate
         if rules is None:
@@ -1094,7 +1096,7 @@ def ranked(values: Mapping[str, float], chosen: MetricAtK) -> list[str]:
     return sorted(values, key=key)
 
 
-def leading(order: Sequence[str], baseline: str | None) -> str:
+def best_non_baseline(order: Sequence[str], baseline: str | None) -> str:
     """The first system of an order that is not the baseline; of a single system that one."""
     if len(order) == 1:
         return order[0]

@@ -248,7 +248,7 @@ class OwnIntervals:
         products_of_costs = [costs.fp**2, costs.fp * costs.fn, costs.fn**2]
         variance = float(self.decisions[name].error_variance[index] @ products_of_costs)
         # limits by t, on the logit scale of the range of the cost of a row
-        cost = closed_forms.ranged_t(
+        cost = closed_forms.t_within_range(
             value=float(curves.cost(table, costs.fp, costs.fn)),
             error=variance**0.5,
             freedom=self.units - 1,

@@ -16,7 +16,7 @@ from evalkit.parameters.kinds import MEAN_OF_ACTUAL, season_of
 from evalkit.reading.inputs import outcomes
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.forecasts import ForecastTable
-from evalkit.reading.inputs.time_columns import HORIZON, TimeColumns, Unordered, order_of
+from evalkit.reading.inputs.time_columns import HORIZON, NoTimeOrder, TimeColumns, order_of
 from evalkit.reading.tables.table import Coded
 
 REFERENCE, NAIVE_MAE, NAIVE_MSE = COMPUTED = ("reference", "naive_mae", "naive_mse")  # columns
@@ -30,7 +30,7 @@ class Timing:
     """The columns of time of a table, and the order of its rows, or why they have none."""
 
     columns: TimeColumns
-    order: TimeOrder | Unordered
+    order: TimeOrder | NoTimeOrder
 
     @property
     def ordered(self) -> TimeOrder | None:
@@ -84,7 +84,7 @@ class TimedOutcomes(NamedTuple):
         try:
             rows = replace(table, attributes=list(attributes)).rows()
         except InputError:  # systems have different times
-            unordered = Unordered("differ", ", ".join(columns.names))
+            unordered = NoTimeOrder("differ", ", ".join(columns.names))
             return cls(outcomes.forecasts_of(table.rows()), Timing(columns, unordered))
         timing = Timing(columns, order_of(rows, columns))
         # Customers and events have dates too, at irregular distances. Irregular times order rows
@@ -93,7 +93,7 @@ class TimedOutcomes(NamedTuple):
         asks_for_naive = reference not in (None, MEAN_OF_ACTUAL)
         is_of_series = asks_for_naive or timing.unit is not None
         if timing.ordered is not None and not timing.ordered.is_regular and not is_of_series:
-            timing = replace(timing, order=Unordered("irregular", columns.time))
+            timing = replace(timing, order=NoTimeOrder("irregular", columns.time))
         if timing.has_horizons and timing.ordered is not None and not columns.horizon:
             rows = _with_horizons(rows, timing.ordered.steps_ahead)
         return cls(outcomes.forecasts_of(rows), timing)
@@ -179,7 +179,7 @@ class TimedOutcomes(NamedTuple):
         advice = "reference=mean needs none"
         if self.timing is not None:  # there is a column of times
             reason = self.timing.order  # why it gives no order
-            if isinstance(reason, Unordered) and reason.form == "shared":
+            if isinstance(reason, NoTimeOrder) and reason.sentence_name == "shared":
                 advice = f"some share values of {reason.column}"
         return ParameterError(
             f"reference: {reference} needs a column of several times, such as ds or date, in "

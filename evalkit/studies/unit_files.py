@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from evalkit.arrays import Bools, Floats, InputError, Ints, ParameterError, ratio
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import ClassCoverage, Kind, Loss, PerUnit, Proportion, Ratio
+from evalkit.catalogue.kinds import ClassCoverage, Loss, MeanPerUnit, MetricKind, Proportion, Ratio
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.catalogue.score_kinds import Order
 from evalkit.metrics.rows import Rows, Sums
@@ -59,15 +59,15 @@ class UnitFile:
     """The contents of a file of units, which has rows of all systems and metrics of a report, or of
     several tables of one.
 
-    about: its metadata, as JSON. words: text column -> its distinct values. code: text column ->
-    for each row the number of its value among these, `NO_NAME` if it is empty. unit: the number of
-    each row's unit (its cluster, else its id), and row: that of its id, among the names of all
-    files that were read together.
+    file_metadata: its metadata, as JSON. words: text column -> its distinct values. code: text
+    column -> for each row the number of its value among these, `NO_NAME` if it is empty. unit: the
+    number of each row's unit (its cluster, else its id), and row: that of its id, among the names
+    of all files that were read together.
     """
 
     path: Path
     table: pa.Table
-    about: Mapping[str, Any]
+    file_metadata: Mapping[str, Any]
     words: Mapping[str, list[str]]
     code: Mapping[str, Ints]
     unit: Ints
@@ -88,7 +88,7 @@ class UnitFile:
     def metrics(self) -> dict[str, Metadata]:
         """The metadata of each metric, by label; of two tables the first that has it counts."""
         by_label: dict[str, Metadata] = {}
-        for metadata in self.about["metrics"]:
+        for metadata in self.file_metadata["metrics"]:
             by_label.setdefault(metadata["metric"], metadata)
         return by_label
 
@@ -101,7 +101,7 @@ class UnitFile:
     @property
     def parameters(self) -> Parameters:
         """The parameters of the report."""
-        parameters: Parameters = self.about.get("parameters", {})
+        parameters: Parameters = self.file_metadata.get("parameters", {})
         return parameters
 
     def metric_at_k(self, label: str) -> MetricAtK:
@@ -113,13 +113,13 @@ class UnitFile:
         metric.
         """
         # the file leaves the name empty if the report has only one table
-        return self.has("table", self.metrics[label]["table"] or None)
+        return self.rows_with_text("table", self.metrics[label]["table"] or None)
 
     def has_names(self, label: str) -> bool:
         """True if the units of a metric have names, by which they pair with those of another
         report.
         """
-        named = self.about.get("named", {}).get(self.metrics[label]["table"], True)
+        named = self.file_metadata.get("named", {}).get(self.metrics[label]["table"], True)
         return bool(named or self.clustered.any())
 
     def systems_of(self, label: str) -> list[str]:
@@ -139,7 +139,7 @@ class UnitFile:
         sizes = {metric.system: metric.size for metric in stored if metric is not None}
         planned_shares = SHARES.read("shares", self.parameters.get("shares"))
         mismatch = sample_ratio(sizes, planned_shares).obstacle  # "" if the sizes fit
-        stated_reason = self.about.get("broken_design", {}).get(metadata["table"], "")
+        stated_reason = self.file_metadata.get("broken_design", {}).get(metadata["table"], "")
         return mismatch or stated_reason
 
     def stored_metric(self, label: str, system: str) -> StoredMetric | None:
@@ -148,9 +148,9 @@ class UnitFile:
         the metric.
         """
         # several tables of a report may have the same system and metric
-        of_system = self.in_table_of(label) & self.has("system", system)
+        of_system = self.in_table_of(label) & self.rows_with_text("system", system)
         # the lines of the file with terms of this metric; those of rows name no metric
-        places = np.flatnonzero(of_system & self.has("metric", label))
+        places = np.flatnonzero(of_system & self.rows_with_text("metric", label))
         if not places.size:
             return self.stored_rows(label, system)
         numerator = self.numeric["numerator"][places]
@@ -167,9 +167,9 @@ class UnitFile:
         that its function is not known.
         """
         metric = self.metric_at_k(label)
-        of_system = self.in_table_of(label) & self.has("system", system)
+        of_system = self.in_table_of(label) & self.rows_with_text("system", system)
         # rows with an actual value name no metric, as they serve all metrics of a system
-        has_rows = self.has("metric", None) & ~np.isnan(self.numeric["actual"])
+        has_rows = self.rows_with_text("metric", None) & ~np.isnan(self.numeric["actual"])
         places = np.flatnonzero(of_system & has_rows)
         if not places.size or metric.metric.structure not in lookup.TABLES:
             return None
@@ -181,7 +181,7 @@ class UnitFile:
         """A metric of a system, from the rows if it can be computed from them, else its terms."""
         return self.stored_rows(label, system) or self.stored_metric(label, system)
 
-    def has(self, column: str, word: str | None) -> Bools:
+    def rows_with_text(self, column: str, word: str | None) -> Bools:
         """A mask: the rows with this value in a column of text; for None, the rows that are empty
         there.
         """
@@ -199,7 +199,7 @@ class UnitFile:
         if "items" not in self.table.column_names:
             return {}
         has_items = pc.is_valid(self.table["items"]).to_numpy()
-        places = np.flatnonzero(self.has("system", system) & has_items)
+        places = np.flatnonzero(self.rows_with_text("system", system) & has_items)
         items = self.table["items"].take(pa.array(places)).to_pylist()
         ids = self.row[places].tolist()
         return {id: text.split("\n") for id, text in zip(ids, items, strict=True)}
@@ -451,7 +451,7 @@ class FileRows(ABC):
 
     def in_slice(self, slice_: StoredSlice) -> Self:
         """The metric on the rows of a slice."""
-        is_in_slice = self.file.has(slice_.column, slice_.label)
+        is_in_slice = self.file.rows_with_text(slice_.column, slice_.label)
         return self.take(is_in_slice[self.places])
 
 
@@ -528,7 +528,7 @@ class StoredTerms(FileRows):
             metric = self._metric_of_kind(Ratio)
             denominator = self.unit_terms.size  # 1 for each unit if `unit_terms` has none
             return UnitStatistic(metric, Sums(numerator, denominator), design=design)
-        metric = self._metric_of_kind(PerUnit)
+        metric = self._metric_of_kind(MeanPerUnit)
         values = Sums(numerator)  # in a mean each unit has the denominator 1
         # Each value is the mean of repeated draws of 0 or 1, and many are equal. The usual test is
         # then conservative, so that one with the mid-p is used; it assumes no clusters.
@@ -537,7 +537,7 @@ class StoredTerms(FileRows):
             return RepeatedUnitStatistic(metric, values, design=design)
         return UnitStatistic(metric, values, design=design)
 
-    def _metric_of_kind(self, kind: Callable[[Any], Kind]) -> MetricAtK:
+    def _metric_of_kind(self, kind: Callable[[Any], MetricKind]) -> MetricAtK:
         """The metric as one of another kind, which decides its intervals and tests. The function of
         the kind is never called, as the terms are known.
         """
@@ -699,22 +699,22 @@ class MatchedMetric:
         return isinstance(self.old, StoredTerms)
 
     @cached_property
-    def common(self) -> Ints:
+    def common_units(self) -> Ints:
         """The numbers of the units that have a value in both."""
         return _common_units(self.old, self.new, named=self.named)
 
     @property
     def sizes(self) -> dict[str, int]:
         """The number of common units, and of units that only one report has."""
-        n = self.common.size
+        n = self.common_units.size
         return {"common": n, "only_old": self.old.size - n, "only_new": self.new.size - n}
 
     @cached_property
     def on_common_units(self) -> MatchedMetric:
         """The metric on the common units."""
         rows = None if self.rows is None else self.rows.on_common_units
-        old = self.old.on_units(self.common)
-        new = self.new.on_units(self.common)
+        old = self.old.on_units(self.common_units)
+        new = self.new.on_units(self.common_units)
         return MatchedMetric(old, new, self.named, rows)
 
     def in_slice(self, slice_: StoredSlice) -> MatchedMetric:
@@ -730,7 +730,7 @@ class MatchedMetric:
         units of each report, as two independent samples.
         """
         is_mean = self.averaged  # else a ratio of sums; the statistics of both must be of one kind
-        if not self.common.size:
+        if not self.common_units.size:
             return NewAndOld(
                 new=self.new.statistic(Layout.INDEPENDENT, mean=is_mean),
                 old=self.old.statistic(Layout.INDEPENDENT, mean=is_mean),
@@ -776,7 +776,7 @@ class MatchedMetric:
             return inference.undefined(options.level, options.unit)
         if self.has_terms or self.same_rows:  # as two systems of one report
             # then t takes the place of sign flips of the units' differences: as good and faster
-            has_many_units = self.common.size > options.limits.flipped
+            has_many_units = self.common_units.size > options.limits.flipped
             return inference.compare(new, old, replace(options, many_units=has_many_units))
         if inference.method(new).test is methods.no_test:  # nor has the metric one within a report
             return methods.no_test(new, old, options)
@@ -792,7 +792,7 @@ class MatchedMetric:
         # takes rows as independent and unweighted, as those of at least one report must be.
         is_biased = isinstance(metric.kind, Order) and metric.kind.biased
         is_either_plain = Layout.PLAIN in (new.layout, old.layout)
-        are_independent = not self.common.size
+        are_independent = not self.common_units.size
         if is_biased and is_either_plain and are_independent:
             return inference.compare_independent_orders(new, old, options)
         # for all other metrics and designs
@@ -813,7 +813,7 @@ class MatchedMetric:
         # t has at least 1 degree of freedom
         new_freedom = max(new.freedom, 1.0)
         old_freedom = max(old.freedom, 1.0)
-        if not self.common.size:
+        if not self.common_units.size:
             variances = np.array([new.spread.error, old.spread.error]) ** 2
             # `welch_t` takes sample sizes n, of n − 1 degrees of freedom
             sizes = np.array([new_freedom, old_freedom]) + 1
@@ -826,7 +826,7 @@ class MatchedMetric:
         return significance.DifferenceByT(
             value,
             spread.error,
-            self.common.size,
+            self.common_units.size,
             freedom,
             "influence of units, t",
             # A standard error far below this scale is taken as rounding error, thus as 0. The scale
@@ -840,7 +840,7 @@ class MatchedMetric:
         both reports.
         """
         rows = self.on_common_units.rows
-        return bool(self.common.size) and rows is not None and rows.are_same
+        return bool(self.common_units.size) and rows is not None and rows.are_same
 
     @cached_property
     def relabelled(self) -> int:
@@ -868,7 +868,7 @@ class NewAndOld(NamedTuple):
 DRAWS = 0.02
 # kinds whose intervals and tests need no more than the terms
 KINDS_OF_TERMS = (
-    PerUnit,
+    MeanPerUnit,
     Ratio,
     Proportion,
     Loss,
@@ -926,7 +926,7 @@ class Recomputed(study.Study):
         of_table = results[table] if table else results
         metrics = [
             described_metric(metadata, file.parameters)
-            for metadata in file.about["metrics"]
+            for metadata in file.file_metadata["metrics"]
             if metadata["table"] == table
         ]
         systems = tuple(dict.fromkeys(row["system"] for row in of_table["estimates"]))
@@ -935,7 +935,7 @@ class Recomputed(study.Study):
         parameters = {name: stored[name] for name in INFERENCE_PARAMETERS if name in stored}
         # the report may have chosen it without the parameter, such as the control arm
         parameters["baseline"] = _baseline(of_table, systems, stored)
-        p = reports.Compared.from_raw(parameters)
+        p = reports.ComparisonParameters.from_raw(parameters)
         settings = study.settings(p, metrics, slices=TEXTS.read("slices", stored.get("slices")))
         verdict = results.get("verdict", {}).get("word")  # only a validation report has one
         return cls(
@@ -953,12 +953,12 @@ class Recomputed(study.Study):
     @property
     def unit_name(self) -> str:
         """What the report calls its unit."""
-        return str(self.file.about["unit"][self.table])
+        return str(self.file.file_metadata["unit"][self.table])
 
     @cached_property
     def broken_design(self) -> str:
         """Why no result counts, as the file of units says."""
-        return self.file.broken_design(self.primary.label)
+        return self.file.broken_design(self.primary_metric.label)
 
     @property
     def word(self) -> str | None:
@@ -966,7 +966,10 @@ class Recomputed(study.Study):
         return self.verdict
 
     def measure(
-        self, chosen: MetricAtK, system: str, member: study.Member | StoredSlice = study.EVERY
+        self,
+        chosen: MetricAtK,
+        system: str,
+        member: study.UnitSelection | StoredSlice = study.EVERY,
     ) -> Statistic:
         """A metric of a system on all units or those of a slice, as the statistic that it had in
         the report: a known value if the report did not compute it; else from the rows if the file
@@ -981,7 +984,7 @@ class Recomputed(study.Study):
         if isinstance(stored, StoredRows):
             return RowStatistic(chosen, stored.rows)
         design = DESIGNS.get(self.file.metrics[chosen.label]["structure"], Layout.PLAIN)
-        is_mean = isinstance(chosen.metric.kind, PerUnit)
+        is_mean = isinstance(chosen.metric.kind, MeanPerUnit)
         # a weighted mean: units have denominators other than 1, so that it is a ratio of sums
         is_ratio = is_mean and stored.terms.denominator is not None
         needs_rows = not isinstance(chosen.metric.kind, KINDS_OF_TERMS)
@@ -1085,9 +1088,9 @@ class Recomputed(study.Study):
             subject = StoredSubject(row["metric"], row["system"], second="")
             reported[subject] = _estimate_from_json(row, "value")
         columns = {name: unpacked(column) for name, column in self.results["comparisons"].items()}
-        # null in the JSON becomes NaN, which `turned` can negate, unlike None
+        # null in the JSON becomes NaN, which `swap_systems` can negate, unlike None
         for row in pd.DataFrame(columns).fillna(np.nan).to_dict("records"):
-            for comparison in (row, diagnostics.turned(row)):
+            for comparison in (row, diagnostics.swap_systems(row)):
                 subject = StoredSubject(
                     comparison["metric"], comparison["first"], comparison["second"]
                 )

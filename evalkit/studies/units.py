@@ -571,7 +571,7 @@ def _metadata(report: str, written: Sequence[WrittenStudy], classes: Sequence[st
                 metadata["repeated"] = True
             metrics.append(metadata)
     resources = Resources.options()  # such as the memory, which changes no number
-    given = written[0].study.p.given.items()  # of the report: the same for all its studies
+    given = written[0].study.p.given_values.items()  # of the report: the same for all its studies
     parameters = {name: value for name, value in given if name not in resources}
     return {
         "schema": FORM,

@@ -11,7 +11,7 @@ import numpy as np
 
 from evalkit.arrays import InputError, ParameterError
 from evalkit.catalogue import lookup
-from evalkit.limits import USUAL, Limits
+from evalkit.limits import USUAL_LIMITS, Limits
 from evalkit.metrics.rows import Rows
 from evalkit.names import usual
 from evalkit.offline import fitting, splits
@@ -21,7 +21,7 @@ from evalkit.reading.matching import commands
 from evalkit.reading.tables import columns, rules, sources
 from evalkit.statistics.alternatives import Alternative
 from evalkit.studies import resplits, study
-from evalkit.studies.out_of_fold import INSIDE, OUTSIDE, Validation
+from evalkit.studies.out_of_fold import SELECTED_IN_FOLDS, SELECTED_ON_ALL_ROWS, Validation
 
 SAMPLE = {"preds": "data/german_credit/predictions.csv"}
 # parameters that need the one input or the other
@@ -37,8 +37,8 @@ METRICS = {
 }
 
 
-@commands.advising
-def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validation:
+@commands.advise_on_errors
+def study_of(p: reports.ValidationParameters, limits: Limits = USUAL_LIMITS) -> Validation:
     """Read out-of-fold predictions, or a table to fit estimators on, and check whether the
     evaluation is sound.
 
@@ -52,7 +52,7 @@ def study_of(p: reports.ValidationParameters, limits: Limits = USUAL) -> Validat
     >>> ek.validation(rows, metrics="roc_auc").estimates["value"].tolist()
     [1.0, 0.5]
     """
-    _refuse_idle(p.given)
+    _refuse_idle(p.given_values)
     columns.check_roles(p.columns, folds.ROLES)
     # this report needs all rows in memory: so many of a Spark table may be collected as are allowed
     # to be held
@@ -101,7 +101,7 @@ def _settings(
     """
     structure = examples.structure  # such as "counts" for two classes
     usual = METRICS[structure]
-    metrics = lookup.find_computable(p.metrics, structure, usual, examples.lacks)
+    metrics = lookup.find_computable(p.metrics, structure, usual, examples.unmet_needs)
     return study.Settings(
         metrics=lookup.with_directions(metrics, p),  # of `lower_is_better`
         baseline=None,
@@ -219,7 +219,9 @@ def _of_fits(
         for name, estimator in estimators.items()
     }
     models[_baseline_name(examples, models)] = fitting.dummy(examples.kind)
-    shared = replace(shared, metrics=_possible(shared, models, are_named="metrics" in p.given))
+    shared = replace(
+        shared, metrics=_possible(shared, models, are_named="metrics" in p.given_values)
+    )
     learner = fitting.Learner(models, examples.features, examples.label, len(examples.classes))
     main = next(iter(models))  # the name of the estimator in question
     start = time.monotonic()
@@ -228,12 +230,16 @@ def _of_fits(
     fits_by_name = dict(fits)
     if examples.candidates is not None:
         # The user selected the features among these candidate columns, perhaps on all rows. As many
-        # columns are selected anew, on all rows (OUTSIDE) and on the training rows of each fold
-        # (INSIDE): the difference shows how optimistic a selection on all rows is.
+        # columns are selected anew, on all rows (SELECTED_ON_ALL_ROWS) and on the training rows of
+        # each fold (SELECTED_IN_FOLDS): the difference shows how optimistic a selection on all rows
+        # is.
         model = fitting.prepared(estimators[main], examples.candidates, p.seed)
         reselecting = replace(learner, estimators={main: model}, features=examples.candidates)
         reselected = resplits.reselected(setting, reselecting, main)
-        fits_by_name |= {OUTSIDE: reselected.outside, INSIDE: reselected.inside}
+        fits_by_name |= {
+            SELECTED_ON_ALL_ROWS: reselected.outside,
+            SELECTED_IN_FOLDS: reselected.inside,
+        }
     scored = _out_of_fold(fits_by_name, setting.folds)
     # name -> its predictions for the training rows of each fold
     trained = {}

@@ -27,7 +27,7 @@ from evalkit.statistics.weak_slices import (
     SHARES,
     Attribute,
     Conditions,
-    Find,
+    FoundSlice,
     Response,
     Search,
     detectable,
@@ -182,25 +182,25 @@ class SearchedMetric:
 class WeakSlices:
     """The search of a study.
 
-    searched: the metric of the leader, then of the headline pair. attributes: the columns that are
-    searched, on all rows. finding: a mask of the rows on which slices are searched and found;
-    effects are estimated on the others.
+    searched_metrics: the metric of the leader, then of the headline pair. attributes: the columns
+    that are searched, on all rows. is_for_finding: a mask of the rows on which slices are searched
+    and found; effects are estimated on the others.
     """
 
     study: Study
-    searched: Sequence[SearchedMetric]
+    searched_metrics: Sequence[SearchedMetric]
     attributes: Sequence[Attribute]
-    finding: Bools
+    is_for_finding: Bools
 
     @cached_property
     def _responses_for_search(self) -> list[Response]:
         """The responses of the rows on which slices are searched."""
-        return [searched.response.take(self.finding) for searched in self.searched]
+        return [searched.response.take(self.is_for_finding) for searched in self.searched_metrics]
 
     @cached_property
     def _attributes_for_search(self) -> list[Attribute]:
         """The attributes of the rows on which slices are searched."""
-        return [attribute.take(self.finding) for attribute in self.attributes]
+        return [attribute.take(self.is_for_finding) for attribute in self.attributes]
 
     @cached_property
     def search(self) -> Search:
@@ -219,14 +219,14 @@ class WeakSlices:
         for find in merge(self.search, self._responses_for_search, self._attributes_for_search):
             yield self._row(find)
 
-    def _row(self, find: Find) -> Row:
+    def _row(self, find: FoundSlice) -> Row:
         """The row of a find, a slice that was found, with the columns `COLUMNS`.
 
         The conditions, their adjusted p and the verdict come from the rows on which slices are
         found. The effect comes from the other rows, because on the former it would be too large:
         slices were picked for their effect there. The share is that of all rows.
         """
-        searched = self.searched[find.response]  # `find.response` is its number
+        searched = self.searched_metrics[find.response]  # `find.response` is its number
         response = self._responses_for_search[find.response]
         # the find itself, or with a third condition if it has two and the third is significant
         refined = refine(
@@ -237,14 +237,14 @@ class WeakSlices:
             rng=self.study.rng(REFINING_DRAWS),
         )
         is_in_slice = member(self.attributes, refined.conditions)
-        is_estimating = ~self.finding
+        is_estimating = ~self.is_for_finding
         row: Row = {"metric": searched.chosen.label, "system": searched.name}
         row |= {"slice": self._label(refined.conditions), "conditions": len(refined.conditions)}
         row |= {"share": float(is_in_slice.mean())}
         row |= searched.effect(is_in_slice & is_estimating, ~is_in_slice & is_estimating)
         # merged: how many other finds this one explains
         row |= {"adjusted": refined.adjusted_p, "merged": refined.merged}
-        return row | {"verdict": searched.verdict(response, is_in_slice[self.finding])}
+        return row | {"verdict": searched.verdict(response, is_in_slice[self.is_for_finding])}
 
     def _label(self, conditions: Conditions) -> str:
         """The conditions as text."""
@@ -259,12 +259,14 @@ class WeakSlices:
         slices that have a share of the rows of `SHARES`; NaN if the range of the metric allows no
         effect that is large enough. candidates: the number of slices that were tested.
         """
-        for searched, response in zip(self.searched, self._responses_for_search, strict=True):
+        for searched, response in zip(
+            self.searched_metrics, self._responses_for_search, strict=True
+        ):
             for share in SHARES:
                 row: Row = {"metric": searched.chosen.label, "system": searched.name}
                 row |= {"candidates": self.search.candidates, "share": share}
-                # `critical`: the evidence that a find needs, adjusted for all slices tested
-                effect = detectable(response, self.search.critical, share)
+                # the evidence that a find needs, adjusted for all slices tested
+                effect = detectable(response, self.search.critical_evidence, share)
                 if effect > searched.largest_effect(share):
                     effect = float("nan")
                 yield row | {"effect": effect}
@@ -290,7 +292,7 @@ def of_study(study: Study) -> WeakSlices:
     units = int(unit.max(initial=-1)) + 1  # 0 without rows
     order = study.rng(UNIT_ORDER).permutation(units)
     is_finding_unit = order < FINDING_SHARE * units
-    return WeakSlices(study, searched, _attributes(study), finding=is_finding_unit[unit])
+    return WeakSlices(study, searched, _attributes(study), is_for_finding=is_finding_unit[unit])
 
 
 def _pair(study: Study) -> tuple[str, str]:

@@ -107,7 +107,7 @@ def families(study: Study) -> Iterator[SliceFamily]:
             frame_of_system = rows_of_system[["slice", "n", "value", "low", "high"]]
             yield SliceFamily(str(column), str(system), frame_of_system)
         if "difference" in rows:
-            pair = " − ".join(study.opponents)
+            pair = " − ".join(study.headline_systems)
             # the difference is repeated in the rows of all systems: one row per slice is enough
             differences = rows.drop_duplicates("slice")[["slice", "n", *PAIR]]
             # from here on the difference is the value of the family
@@ -155,7 +155,7 @@ def against_rest(study: Study) -> Iterator[Row]:
             yield row | {"adjusted": compared.adjusted[i], "verdict": verdict}
 
 
-def picked(study: Study) -> Iterator[Row]:
+def extreme_slices(study: Study) -> Iterator[Row]:
     """The highest and the lowest slice of each column and system, with its value corrected for
     having been picked: segment (the column), system, place (highest or lowest), slice, slices (how
     many it was picked from), value, corrected with low and high.
@@ -191,7 +191,7 @@ def _range_of(study: Study, *, is_difference: bool) -> Interval:
     """The range of the first metric; of its differences, from lowest − highest to highest − lowest
     value.
     """
-    metric = study.primary.metric
+    metric = study.primary_metric.metric
     if not is_difference:
         return Interval(metric.low, metric.high)
     width = metric.high - metric.low
@@ -227,9 +227,9 @@ def worse(study: Study, column: str, systems: Sequence[str]) -> list[str]:
     """The slices of a column in which one of these systems is worse than in the others, as "system
     column slice". Raises ParameterError for a metric without a better direction.
     """
-    direction = study.primary.metric.direction
+    direction = study.primary_metric.metric.direction
     if direction == 0:
-        raise ParameterError(f"{study.primary.label} has no better direction")
+        raise ParameterError(f"{study.primary_metric.label} has no better direction")
     verdict = LOWER if direction > 0 else HIGHER
     frame = study.slices_against_rest
     names = []

@@ -29,7 +29,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from frozen import compare, freeze, large_cases, needs
 from frozen.cases import Case
 
@@ -37,9 +37,9 @@ FOLDER = freeze.ROOT / ".large"
 STORED = Path(__file__).parent / "large.json.gz"
 MOST = 2**23
 FORMS = {
-    "held": Limits(reading=Reading(rows=MOST, lists=MOST, collected=MOST)),
+    "held": Limits(reading=ReadingLimits(rows=MOST, lists=MOST, collected=MOST)),
     "blocks": Limits(
-        reading=Reading(rows=1_000, lists=0, collected=1_000, shard=2**15, largest=2**16)
+        reading=ReadingLimits(rows=1_000, lists=0, collected=1_000, shard=2**15, largest=2**16)
     ),
 }
 KINDS = VALUE, LIMIT, WIDTH, P, COUNT, WORD = ("value", "limit", "width", "p", "count", "word")

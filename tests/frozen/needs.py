@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.parameters.reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ LIMITS, SPARK = "small limits", "spark"
 # every table is too large to be held, and falls into many shards; every Spark table is too large to
 # be collected
 SMALL = Limits(reading=replace(engine_samples.SHARDS, lists=0))
-SMALL_SPARK = Limits(reading=Reading(rows=100, collected=100))
+SMALL_SPARK = Limits(reading=ReadingLimits(rows=100, collected=100))
 
 
 def there(need: str) -> bool:

@@ -26,7 +26,7 @@ from evalkit.metrics.counts import Counts, count
 from evalkit.metrics.influence import auc_influence, auc_variance, threshold_index
 from evalkit.metrics.rows import Rows
 from evalkit.statistics import proportions
-from evalkit.statistics.bootstrap import resampled
+from evalkit.statistics.bootstrap import counts_of_resamples
 
 HERE = Path(__file__).resolve().parent
 SHARED = HERE.parents[2] / "shared" / "data"
@@ -146,7 +146,7 @@ def _proc(found: Tally, frame: pd.DataFrame, tool: dict) -> None:
     for name, values in tool["models"].items():
         c, error = tables[name], float(np.sqrt(auc_variance(tables[name])))
         limits = np.clip(counts.auc(c) + np.array([-1, 1]) * 1.959963984540054 * error, 0, 1)
-        drawn = resampled(c, rng=np.random.default_rng(1), resamples=2000)
+        drawn = counts_of_resamples(c, rng=np.random.default_rng(1), resamples=2000)
         low, high = np.quantile([counts.auc(table) for table in drawn], [0.025, 0.975])
         found.check(f"{name} auc", counts.auc(c), values["auc"])
         found.check(f"{name} var", error**2, values["var_delong"])

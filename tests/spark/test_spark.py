@@ -18,13 +18,13 @@ from pyspark import cloudpickle
 
 import evalkit as ek
 from evalkit.arrays import InputError, ParameterError
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.pages import classification_page
 from evalkit.reading.engines import backends, spark_worker
 from evalkit.reading.engines.base import Query
 from evalkit.reading.inputs.runs import read as read_runs
 from evalkit.reading.tables import sources
-from evalkit.reading.tables.parts import explained
+from evalkit.reading.tables.parts import explain_failures
 from evalkit.studies import classification
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +72,7 @@ def test_whole_groups_of_a_table_in_many_files_are_reduced(session, table_in_20_
     on the order of the rows.
     """
     name, rows = table_in_20_files
-    engine = backends.Spark(session, Reading(worker=3_000))
+    engine = backends.Spark(session, ReadingLimits(worker=3_000))
     query = Query(f"SELECT * FROM {name}", name, group_column="query")
     shards = engine.total(query, count_and_sum_by_query)
     assert len(shards) > 1
@@ -92,7 +92,7 @@ def test_rows_without_groups_are_reduced_in_shards_and_their_results_added(
     then to the number of all rows. The number is the same if shards must hold whole groups, here
     all rows of a query.
     """
-    engine = backends.Spark(session, Reading(worker=3_000))
+    engine = backends.Spark(session, ReadingLimits(worker=3_000))
     query = Query(f"SELECT * FROM {table_in_20_files.name}", "rows")
     rows_per_shard = engine.total(query, lambda table: [len(table)])
     assert len(rows_per_shard) > 3
@@ -125,7 +125,7 @@ def test_rows_are_streamed_in_whole_groups(session, table_in_20_files):
     """The 60,000 rows of 700 queries come in shards of about 3,000 rows. A query with rows in two
     shards would be counted twice.
     """
-    engine = backends.Spark(session, Reading(worker=3_000))
+    engine = backends.Spark(session, ReadingLimits(worker=3_000))
     query = Query(f"SELECT * FROM {table_in_20_files.name}", "rows", group_column="query")
     shards = list(engine.stream(query))
     assert len(shards) > 1
@@ -140,15 +140,15 @@ def incompressible_numbers(table: pa.Table) -> list[np.ndarray]:
 
 def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
     """Spark carries a result in cells of a table, of at most CELL = 2^20 bytes each: the result is
-    cut, and joined by `contents`. The result of each of two partitions of 40,000 rows is 2.4 MB of
-    incompressible numbers, and so it has two full cells and a smaller one. The sizes of cells and
-    of joined results are noted on the way; the latter must have as many bytes as their cells.
+    cut, and joined by `join_cells`. The result of each of two partitions of 40,000 rows is 2.4 MB
+    of incompressible numbers, and so it has two full cells and a smaller one. The sizes of cells
+    and of joined results are noted on the way; the latter must have as many bytes as their cells.
     """
     bytes_of_cells = []
     bytes_of_contents = []
-    contents = spark_worker.contents
+    contents = spark_worker.join_cells
 
-    def contents_and_sizes(batches):  # takes the place of `contents` here and in workers
+    def contents_and_sizes(batches):  # takes the place of `join_cells` here and in workers
         listed = list(batches)
         bytes_of_cells.extend(cell.as_buffer().size for batch in listed for cell in batch["cell"])
         assert max(bytes_of_cells, default=0) <= spark_worker.CELL
@@ -156,7 +156,7 @@ def test_no_cell_is_larger_than_its_bound(session, monkeypatch):
             bytes_of_contents.append(content.size)
             yield content
 
-    monkeypatch.setattr(spark_worker, "contents", contents_and_sizes)
+    monkeypatch.setattr(spark_worker, "join_cells", contents_and_sizes)
     query = Query("SELECT id FROM range(0, 80000, 1, 2)", "numbers")
     found = backends.Spark(session).total(query, incompressible_numbers)
     of_each_partition = incompressible_numbers(pa.table({"id": np.arange(40_000)}))
@@ -180,7 +180,7 @@ def test_cells_in_any_order_are_the_contents_that_were_cut(monkeypatch):
     bytes_per_cell = [len(cell["cell"][0].as_buffer()) for cell in cells]
     assert bytes_per_cell == [3, 3, 3, 1, 3] * 2
     order = np.random.default_rng(0).permutation(len(cells))
-    found = spark_worker.contents([cells[i] for i in order])
+    found = spark_worker.join_cells([cells[i] for i in order])
     assert sorted(content.to_pybytes() for content in found) == sorted(contents * 2)
 
 
@@ -188,7 +188,8 @@ def test_groups_are_bytes_whatever_the_collation(session):
     """The collation UTF8_LCASE of Spark takes a and A for equal, but as ids of queries they are
     different: 3 rows of A, 3 of a and 1 of b.
     """
-    engine = backends.Spark(session, Reading(worker=2))  # a worker reduces about two rows at a time
+    # a worker reduces about two rows at a time
+    engine = backends.Spark(session, ReadingLimits(worker=2))
     table = pa.table({"query": ["a", "A", "a", "A", "b", "a", "A"], "x": np.arange(7.0)})
     sql = "SELECT query COLLATE UTF8_LCASE AS query, x FROM t"
     query = Query(sql, "t", {"t": table}, group_column="query")
@@ -460,7 +461,7 @@ def test_columns_of_a_frame_are_recognised_by_their_cells(session):
 
 
 def test_columns_of_a_table_that_only_spark_reads_are_recognised_by_their_cells(session):
-    (part,) = sources.parts(churn(session), None, Reading(collected=5))
+    (part,) = sources.parts(churn(session), None, ReadingLimits(collected=5))
     assert part.head["churn"] == ["0", "1", "1", "0"] * 5
 
 
@@ -470,7 +471,7 @@ def test_a_table_of_more_rows_than_may_be_collected_stays_in_the_cluster(session
     refuses it. A table of 9 rows is collected when it is opened, so that it has no cluster any
     more. The rows are of 3 queries, with the columns of a ranking; their values do not matter.
     """
-    few = Reading(collected=9)
+    few = ReadingLimits(collected=9)
     table = session.createDataFrame(rows_of_queries(10, queries=3)).selectExpr(
         "query", "query AS item", "x AS score", "1 AS grade"
     )
@@ -491,7 +492,7 @@ def columns_by_role(session, table: pa.Table, texts: dict, numbers: dict) -> pa.
     (part,) = sources.parts(session.createDataFrame(table))
     engine = backends.Spark(session)
     chosen = part.select(texts, numbers, engine.dialect, frame="frame7")
-    with explained(chosen):
+    with explain_failures(chosen):
         return engine.table(Query(chosen.query, part.name, chosen.frames))
 
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from engine_samples import binary, classified, long
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 
 # a table of more than 100 rows is read in shards, in Spark too, and not collected
-READING = Reading(rows=100, collected=100, worker=9_000)
+READING = ReadingLimits(rows=100, collected=100, worker=9_000)
 SMALL = Limits(reading=READING)
 
 
@@ -85,7 +85,7 @@ def test_two_small_tables_of_many_rows_together_are_collected_and_reduced(sessio
     therefore collected and then reduced to counts, so that the study has no `data`. Expected is the
     study of the same 400 rows as one data frame.
     """
-    limits = Limits(reading=Reading(rows=300, collected=300))
+    limits = Limits(reading=ReadingLimits(rows=300, collected=300))
     rows = binary(400).drop(columns="id")
     tables = [spark_table(session, rows[:200]), spark_table(session, rows[200:])]
     found = classified(tables, limits, metrics="roc_auc")
@@ -109,7 +109,7 @@ def test_a_round_threshold_counts_what_numpy_counts_of_single_precision(session,
 
     table = spark_table(session, pd.DataFrame({"label": label, "score": score}))
     largest_collected = 1000 if is_collected else 100  # rows, of 400
-    limits = Limits(reading=Reading(rows=largest_collected, collected=largest_collected))
+    limits = Limits(reading=ReadingLimits(rows=largest_collected, collected=largest_collected))
     study = classified(table, limits, threshold=0.7)
     assert (study.data is not None) is is_collected
     [decisions] = study.decisions.itertuples()

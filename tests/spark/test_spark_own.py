@@ -22,13 +22,15 @@ from test_sharded import ranked_lists
 
 import evalkit as ek
 from evalkit.arrays import ParameterError
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.parameters.reports import RankingParameters
 from evalkit.studies import ranking
 
 # Every table is large and falls into shards; no sign flips, which order units that tie by the last
 # bit of sums.
-LIMITS_OF_LARGE_TABLES = Limits(flipped=1, reading=Reading(rows=100, collected=0, worker=2_000))
+LIMITS_OF_LARGE_TABLES = Limits(
+    flipped=1, reading=ReadingLimits(rows=100, collected=0, worker=2_000)
+)
 # a file with a metric of one's own, `near`, that uses a constant of the file
 SOURCE_OF_METRIC_NEAR = '''import evalkit as ek
 SHARE = 0.5

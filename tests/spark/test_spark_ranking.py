@@ -11,7 +11,7 @@ import pytest
 from test_sharded import ASKS, assert_same
 
 from evalkit.arrays import InputError
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.reading.engines import backends
 from evalkit.reading.inputs import runs
 from evalkit.reading.inputs.rows import RankingInput
@@ -28,7 +28,7 @@ GOOD = {
 
 
 # every table is too large to be collected, and falls into many shards
-READING = Reading(collected=0, worker=5_000)
+READING = ReadingLimits(collected=0, worker=5_000)
 
 
 def frame(session, rows: pd.DataFrame):

@@ -15,14 +15,14 @@ import test_sharded
 from frozen import compare
 from test_engines_agree import same_rows
 
-from evalkit.limits import Limits, Reading
+from evalkit.limits import Limits, ReadingLimits
 from evalkit.reading.engines import backends
 from evalkit.studies import units
 
 ROWS, FILES = 4_000, 10
 # Without sign flips, whose draws depend on the order of units.
-BLOCKS = Limits(flipped=1, reading=Reading(rows=100, shard=900, row=10**9, units=100))
-CLUSTER = Limits(flipped=1, reading=Reading(rows=100, collected=100, worker=900, units=100))
+BLOCKS = Limits(flipped=1, reading=ReadingLimits(rows=100, shard=900, row=10**9, units=100))
+CLUSTER = Limits(flipped=1, reading=ReadingLimits(rows=100, collected=100, worker=900, units=100))
 ROUNDED = 1e-9  # of a difference relative to max(1, |number|): Spark adds up in any order
 ELSEWHERE = {
     "inputs",

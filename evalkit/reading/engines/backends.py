@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from evalkit.arrays import InputError, ParameterError, Record
-from evalkit.limits import USUAL, Reading
+from evalkit.limits import USUAL_LIMITS, ReadingLimits
 from evalkit.machine import folders, threads
 from evalkit.machine.progress_bars import progress
 from evalkit.parameters.reports import LEAST_MEMORY, Resources
 from evalkit.reading.engines import base, spark_worker
-from evalkit.reading.engines.base import Engine, Query, Result, added
+from evalkit.reading.engines.base import Engine, Query, Result, add_results
 from evalkit.reading.tables import duck, formats, spark_tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.frames import is_spark_frame
-from evalkit.reading.tables.parts import InputPart, Selection, explained
+from evalkit.reading.tables.parts import InputPart, Selection, explain_failures
 from evalkit.reading.tables.rules import BrokenRule
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Budget:
     memory: int
     threads: int
     spill: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
-    reading: Reading = USUAL.reading
+    reading: ReadingLimits = USUAL_LIMITS.reading
 
     @property
     def shard(self) -> int:
@@ -74,7 +74,7 @@ def budget(
     memory: int | None = None,
     threads: int | None = None,
     spill: Path | None = None,
-    reading: Reading = USUAL.reading,
+    reading: ReadingLimits = USUAL_LIMITS.reading,
 ) -> Budget:
     """The memory, threads, disk and rows that reading and measuring may use.
 
@@ -90,7 +90,7 @@ def budget(
     )
 
 
-def budget_of(p: Resources, reading: Reading) -> Budget:
+def budget_of(p: Resources, reading: ReadingLimits) -> Budget:
     """The budget by the parameters of a report."""
     return budget(p.memory, p.threads, p.spill, reading)
 
@@ -175,7 +175,7 @@ class DuckDB(Engine):
             vars(self).pop("connection").close()
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingLimits:
         """The limits on the number of rows in memory."""
         return self.budget.reading
 
@@ -192,7 +192,7 @@ class DuckDB(Engine):
             for result in threads.ordered(
                 lambda shard: summarise(*shard), shards, self.budget.workers
             ):
-                total = added(total, result)
+                total = add_results(total, result)
         return cast("Result", total)
 
     def stream(self, query: Query) -> Iterator["pa.Table"]:
@@ -205,7 +205,7 @@ class DuckDB(Engine):
             keys = ", ".join([name, *query.order_columns])
             hashed = f"SELECT *, hash({query.group_column}) AS {name} FROM ({query.sql})"
             ordered = f"{hashed} ORDER BY {keys}"
-            yield from base.of_hash(self._batches(replace(query, sql=ordered)))
+            yield from base.whole_groups(self._batches(replace(query, sql=ordered)))
         else:
             yield from self._batches(query)
         self.close()  # as sorting has filled its memory
@@ -237,19 +237,19 @@ class DuckDB(Engine):
             return refused(where, "no_space", spill=self.budget.spill)
         if "out of memory" in lower:
             return refused(where, "no_memory", megabytes=self.budget.memory / 10**6)
-        return InputError(f"{where}: {duck.tidy(message)}")
+        return InputError(f"{where}: {duck.one_line_message(message)}")
 
 
 @dataclass(frozen=True, eq=False)
-class AtHand(DuckDB):
+class InMemoryDuckDB(DuckDB):
     """DuckDB for tables that fit into memory: all rows form one block, in the order of the
     input.
     """
 
-    at_hand: ClassVar[bool] = True
+    is_for_memory: ClassVar[bool] = True
 
     @classmethod
-    def opened(cls) -> "AtHand":
+    def opened(cls) -> "InMemoryDuckDB":
         """The connection of this process."""
         return cls({}, budget())
 
@@ -262,7 +262,7 @@ class AtHand(DuckDB):
         """The selection; for a text file, which takes long to read again, the result of it."""
         if not isinstance(selection.part, formats.TextFile):
             return selection
-        with explained(selection):
+        with explain_failures(selection):
             result = self.table(Query.from_selection(selection, "*"))
         return replace(selection, query=f"SELECT * FROM {frame}", source="", frames={frame: result})
 
@@ -325,7 +325,9 @@ LONG = 2**25
 BATCH_SIZE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
-def cluster_of(parts: Sequence[InputPart], reading: Reading = USUAL.reading) -> "Spark | None":
+def cluster_of(
+    parts: Sequence[InputPart], reading: ReadingLimits = USUAL_LIMITS.reading
+) -> "Spark | None":
     """Spark, if a part is a Spark table with more rows than may be collected, which `load` would
     reject; else None.
     """
@@ -341,7 +343,7 @@ class Spark(Engine):
     """A Spark session, classic or Connect, as a reading engine."""
 
     session: "pyspark.sql.SparkSession"
-    reading: Reading = USUAL.reading
+    reading: ReadingLimits = USUAL_LIMITS.reading
     dialect: ClassVar[duck.Dialect] = duck.SPARK
 
     def table(self, query: Query) -> "pa.Table":
@@ -357,13 +359,13 @@ class Spark(Engine):
         no row.
         """
         with self._result_of(query) as rows:
-            summed = self._worked(rows, query.group_column, summarise, added)
-            fold = _sent(spark_worker.folded, added)
+            summed = self._worked(rows, query.group_column, summarise, add_results)
+            fold = _sent(spark_worker.sum_partitions, add_results)
             steps = (1,) if 0 < query.rows < LONG else (FOLDS, 1)
             for folds in steps:
                 summed = summed.repartition(folds, "of").mapInArrow(fold, spark_worker.CELLS)
             batches = summed.toArrow().to_batches()
-        results = list(map(_read, spark_worker.contents(batches)))
+        results = list(map(_read, spark_worker.join_cells(batches)))
         if not results:
             raise InputError(f"{query.where}: there is no row")
         total: Result = results[0]
@@ -372,9 +374,9 @@ class Spark(Engine):
     def stream(self, query: Query) -> Iterator["pa.Table"]:
         """As `Engine.stream`, by partition; within each the rows of a group are neighbours."""
         with self._result_of(query) as rows:
-            cells = self._worked(rows, query.group_column, spark_worker.written, None)
+            cells = self._worked(rows, query.group_column, spark_worker.table_bytes, None)
             batches = map(_batch, cells.toLocalIterator())
-            for content in spark_worker.contents(batches):
+            for content in spark_worker.join_cells(batches):
                 yield spark_worker.table(_read(content))
 
     def _worked(
@@ -389,7 +391,9 @@ class Spark(Engine):
 
         rows: the data frame. group_column: as in `Query`. summarise: what is computed from a shard.
         """
-        work = _sent(spark_worker.reduced, (group_column, summarise, add, self.reading.worker))
+        work = _sent(
+            spark_worker.reduce_partition, (group_column, summarise, add, self.reading.worker)
+        )
         return _grouped(rows, group_column).mapInArrow(work, spark_worker.CELLS)
 
     def again(self) -> AbstractContextManager[Engine]:
@@ -466,7 +470,7 @@ def _grouped(rows: "pyspark.sql.DataFrame", group_column: str | None) -> "pyspar
 
 
 def _batch(row: "pyspark.sql.Row") -> "pa.RecordBatch":
-    """A row of a data frame of cells as a batch, which `contents` takes."""
+    """A row of a data frame of cells as a batch, which `join_cells` takes."""
     import pyarrow as pa
 
     return pa.record_batch({name: [row[name]] for name in row.__fields__})

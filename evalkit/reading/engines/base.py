@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from evalkit.arrays import InputError, Record
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.machine.progress_bars import progress
 from evalkit.reading.tables.duck import Dialect
-from evalkit.reading.tables.parts import Frames, InputPart, Selection, explained, names
+from evalkit.reading.tables.parts import Frames, InputPart, Selection, explain_failures, names
 from evalkit.reading.tables.rules import CellValue, CheckedColumn, Fields, columns_by_type
-from evalkit.reading.tables.table import CheckedPart, CheckedTable, read, too_many
+from evalkit.reading.tables.table import CheckedPart, CheckedTable, read, too_many_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,14 +47,14 @@ class Query:
             selection.frames,
         )
 
-    def around(self, cells: str, rest: str = "") -> "Query":
+    def outer_query(self, cells: str, rest: str = "") -> "Query":
         """A query of cells (SQL) from the result of this one. rest: what follows the FROM
         clause.
         """
         return replace(self, sql=f"SELECT {cells} FROM ({self.sql}) AS q {rest}")
 
     @classmethod
-    def over(cls, selections: Sequence[Selection], cells: Sequence[str]) -> "Query":
+    def from_selections(cls, selections: Sequence[Selection], cells: Sequence[str]) -> "Query":
         """A query of all rows of several selections, in sequence. cells: the SQL of those of
         each.
         """
@@ -73,14 +73,14 @@ Result = TypeVar("Result")
 class Engine(Protocol):
     """DuckDB or Spark, for rows that may not fit into memory.
 
-    dialect: of its SQL. at_hand: True for one that is only used if they do fit.
+    dialect: of its SQL. is_for_memory: True for one that is only used if they do fit.
     """
 
     dialect: ClassVar[Dialect]
-    at_hand: ClassVar[bool] = False
+    is_for_memory: ClassVar[bool] = False
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> ReadingLimits:
         """The limits on the number of rows in memory."""
 
     def table(self, query: Query) -> "pa.Table":
@@ -125,7 +125,7 @@ class Engine(Protocol):
         return row["n"], row["value"]
 
 
-def added(total: Any, result: Any) -> Any:
+def add_results(total: Any, result: Any) -> Any:
     """The sum of two results of shards, which can be added; None stands for nothing."""
     if total is None:
         return result
@@ -139,7 +139,7 @@ def profile(
 
     rest: what follows the FROM clause. Raises InputError if there is no row.
     """
-    with explained(selection):
+    with explain_failures(selection):
         query = Query.from_selection(selection, ", ".join(["count(*) AS n", *cells]), rest)
         groups = engine.table(query).to_pylist()
     with_rows = [group for group in groups if group["n"]]
@@ -170,7 +170,7 @@ def checked(
     return groups
 
 
-def typed(
+def checked_chunks(
     engine: Engine, selection: Selection, fields: Fields
 ) -> Iterator[tuple[int | None, dict[str, CheckedColumn]]]:
     """The columns of a selection by role, checked, in pieces, each with the number of rows before
@@ -222,10 +222,10 @@ def streamed(
     fields: those of each part. ids: roles of text that hardly repeats; other texts are stored as
     dictionaries. Raises InputError as `read` does, and for more than `max_rows` rows.
     """
-    if engine.at_hand:
+    if engine.is_for_memory:
         table = read(parts, fields)
         if len(table) > max_rows:
-            raise too_many(parts, "rows", max_rows)
+            raise too_many_error(parts, "rows", max_rows)
         return table
     blocks = list[CheckedPart]()
     rows = 0
@@ -237,7 +237,7 @@ def streamed(
             selection = part.select(
                 by_type.texts, by_type.numbers, engine.dialect, frame=f"frame{i}"
             )
-            for _, columns in typed(engine, selection, fields_of_part):
+            for _, columns in checked_chunks(engine, selection, fields_of_part):
                 for role in fields_of_part:
                     column = columns[role]
                     if not isinstance(column, np.ndarray) and role not in ids:
@@ -246,7 +246,7 @@ def streamed(
                 rows += len(column)
                 draw(rows)
                 if rows > max_rows:
-                    raise too_many(parts, "rows", max_rows)
+                    raise too_many_error(parts, "rows", max_rows)
             if rows == rows_before:
                 raise part.no_rows_error()
             # chunks are released as they are joined
@@ -303,7 +303,7 @@ def tables(batches: Iterable["pa.RecordBatch"], size: int) -> Iterator["pa.Table
         yield pa.Table.from_batches(waiting)
 
 
-def of_hash(parts: Iterable["pa.Table"]) -> Iterator["pa.Table"]:
+def whole_groups(parts: Iterable["pa.Table"]) -> Iterator["pa.Table"]:
     """Arrow tables of whole groups of the column `HASH`, without it, from tables whose equal values
     are neighbours.
 
@@ -315,7 +315,7 @@ def of_hash(parts: Iterable["pa.Table"]) -> Iterator["pa.Table"]:
     ...     pa.table({"q": ["a", "b"], HASH: [7, 8]}),
     ...     pa.table({"q": ["c", "d"], HASH: [8, 9]}),
     ... ]
-    >>> [one["q"].to_pylist() for one in of_hash(parts)]
+    >>> [one["q"].to_pylist() for one in whole_groups(parts)]
     [['a'], ['b', 'c'], ['d']]
     """
     import pyarrow as pa

@@ -103,7 +103,7 @@ def unpack(code: bytes) -> None:
     sys.meta_path[:] = [Carried(pickle.loads(zlib.decompress(code)), code), *finders]
 
 
-def reduced(
+def reduce_partition(
     batches: Iterable["pa.RecordBatch"], code: bytes, task: bytes
 ) -> Iterator["pa.RecordBatch"]:
     """The results of a partition's batches as cells, or the message of an error.
@@ -116,14 +116,14 @@ def reduced(
     base = importlib.import_module("evalkit.reading.engines.base")
     shards = base.tables(batches, size)
     if group_column:
-        shards = base.of_hash(shards)
+        shards = base.whole_groups(shards)
     results: Iterator[object] = map(summarise, shards)
     if add is not None:
         results = summed(results, add)
     yield from cells(_wrapped(results), _partition())
 
 
-def folded(
+def sum_partitions(
     batches: Iterable["pa.RecordBatch"], code: bytes, task: bytes
 ) -> Iterator["pa.RecordBatch"]:
     """The sum of the results of several partitions as cells; errors are passed on behind it. task:
@@ -137,7 +137,7 @@ def folded(
 
 def _results(batches: Iterable["pa.RecordBatch"], errors: list[bytes]) -> Iterator[object]:
     """The results in batches of cells. errors: gets the contents that are errors."""
-    for content in contents(batches):
+    for content in join_cells(batches):
         is_error, result = unwrapped(content)
         if is_error:
             errors.append(content.to_pybytes())
@@ -183,7 +183,7 @@ def unwrapped(content: "pa.Buffer") -> tuple[bool, Any]:
     return result
 
 
-def written(table: "pa.Table") -> bytes:
+def table_bytes(table: "pa.Table") -> bytes:
     """A table as the bytes of an Arrow stream; pickling a slice would include its whole table."""
     import pyarrow as pa
 
@@ -232,12 +232,12 @@ def cells(contents: Iterable[bytes], partition: int) -> Iterator["pa.RecordBatch
             )
 
 
-def contents(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.Buffer"]:
+def join_cells(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.Buffer"]:
     """Join the pieces that `cells` cut, in any order; yield each content as an Arrow buffer once it
     is complete.
 
     >>> import pyarrow as pa
-    >>> [content.to_pybytes() for content in contents(cells([b"one", b"two"], partition=7))]
+    >>> [content.to_pybytes() for content in join_cells(cells([b"one", b"two"], partition=7))]
     [b'one', b'two']
     """
     import pyarrow as pa

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
-from evalkit.parameters.reports import AUTO
+from evalkit.parameters.reports import AUTO_SLICES
 from evalkit.reading.matching.column_names import (
     columns_of_systems,
     names_with_system,
@@ -47,13 +47,13 @@ from evalkit.reading.tables.rules import (
     RoleColumn,
     Rules,
 )
-from evalkit.reading.tables.table import NONE, CheckedTable, Coded, Ids, pair_rows
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE, CheckedTable, Coded, Ids, pair_rows
 
 if TYPE_CHECKING:
     pass
 
 
-def no_common_ids(names: Sequence[str]) -> InputError:
+def no_common_ids_error(names: Sequence[str]) -> InputError:
     """The error for systems without a row in common."""
     systems = ", ".join(map(repr, names))
     return InputError(
@@ -62,13 +62,13 @@ def no_common_ids(names: Sequence[str]) -> InputError:
     )
 
 
-def repeated_id(place: str, id: str, system: str | None = None) -> InputError:
+def repeated_id_error(place: str, id: str, system: str | None = None) -> InputError:
     """The error for an id that a system has more than once; system: None for a wide table."""
     where = f" in system {system!r}" if system else ""
     return InputError(f"{place}: id {id!r} must appear once{where}, got it again")
 
 
-def disagreement(place: str, column: str, id: str, a: object, b: object) -> InputError:
+def disagreement_error(place: str, column: str, id: str, a: object, b: object) -> InputError:
     """The error for two systems that have different values, a and b, of a shared column for an
     id.
     """
@@ -96,7 +96,7 @@ def refuse_disagreement(
             cells = column.texts if isinstance(column, Coded) else column
             row, differing_row = rows
             place = table.place(differing_row)
-            raise disagreement(
+            raise disagreement_error(
                 place, shared.column, id.name(differing_row), cells[row], cells[differing_row]
             )
 
@@ -134,13 +134,14 @@ class ColumnLayout:
 
     systems: those that have columns of their own, in a wide table; empty for a long one.
     unique_within: shared roles within which an id is unique; an id may have a row in each of
-    several folds. by_content: True if the cells of columns, not their names alone, say their roles.
+    several folds. found_by_content: True if the cells of columns, not their names alone, say their
+    roles.
     """
 
     columns: tuple[RoleColumn, ...]
     systems: tuple[str, ...] = ()
     unique_within: tuple[str, ...] = ()
-    by_content: bool = False
+    found_by_content: bool = False
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -309,7 +310,7 @@ class Aligned:
         precision = {}
         for column in self.layout.columns:
             if column.system == system.number and column.field.is_number:
-                precision[column.role] = rules.widest(
+                precision[column.role] = rules.widest_type(
                     rules.precision_of(block.part, block.fields[column.name_in_table].column)
                     for block in blocks
                 )
@@ -365,10 +366,11 @@ def read(
         refuse_disagreement(rows, layout, columns, paired, id)
     aligned = _aligned(rows, layout, system_rows, columns)
     if unit is not None:
-        # an empty cell has become the text NONE; all rows without a unit would form one cluster
-        empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == NONE)
+        # an empty cell has become the text EMPTY_ATTRIBUTE; all rows without a unit would form one
+        # cluster
+        empty = np.flatnonzero(aligned.shared_values[f"attribute {unit}"].texts == EMPTY_ATTRIBUTE)
         if empty.size:
-            raise empty_unit(aligned.place(int(empty[0])), unit, empty.size)
+            raise empty_unit_error(aligned.place(int(empty[0])), unit, empty.size)
     return aligned
 
 
@@ -446,7 +448,7 @@ class PredictionTable:
         return cls(sources.parts(data), **chosen)
 
     @cached_property
-    def mappings(self) -> dict[InputPart, RoleMapping]:
+    def role_mappings(self) -> dict[InputPart, RoleMapping]:
         """File or table -> the column of each role, according to the names of its columns.
 
         A column that the user names as a segment, group or unit, or that a metric needs, has a role
@@ -472,7 +474,7 @@ class PredictionTable:
             )
         return mappings
 
-    def fits_in_memory(self, reading: Reading) -> bool:
+    def fits_in_memory(self, reading: ReadingLimits) -> bool:
         """True if the rows fit into memory, by an upper bound on their number."""
         return sum(part.most_rows for part in self.parts) <= reading.rows
 
@@ -482,7 +484,7 @@ class PredictionTable:
         predictions and the truth, or a column that the user names is missing, which is an error.
         """
         part = self.parts[0]
-        mapping = self.mappings[part]
+        mapping = self.role_mappings[part]
         # the first role of which each system has a column is that of the predictions
         predicted = next(role.name for role in self.roles if role.per_system)
         has_predictions = predicted in mapping.columns
@@ -503,7 +505,7 @@ class PredictionTable:
         if self.names_suffice:
             return None
         for part in self.parts[:SAMPLED_PARTS]:
-            proposal = self.propose(self.sample_of(part))
+            proposal = self.propose_columns(self.sample_of(part))
             if proposal.is_complete:
                 return proposal
         return None
@@ -518,7 +520,7 @@ class PredictionTable:
         uses = [*self.attributes, *self.metric_columns]
         return SampledTable.from_part(part, self.columns, self.systems, uses)
 
-    def propose(self, table: SampledTable) -> Proposal:
+    def propose_columns(self, table: SampledTable) -> Proposal:
         """The proposal of the report."""
         return rating(table)
 
@@ -580,10 +582,12 @@ class PredictionTable:
         }
         lacking = set(shared.values()).union(columns_of_systems) - set(part.columns)
         if lacking:
-            raise column_roles.unlike(part.name, self.parts[0].name, sorted(lacking))
+            raise column_roles.differing_columns_error(
+                part.name, self.parts[0].name, sorted(lacking)
+            )
         systems = tuple(name for name in proposal.predictions if name is not None)
         columns = shared_columns(self.roles, shared, self.attributes, self.metric_columns)
-        return ColumnLayout(tuple(columns + predictions), systems, by_content=True)
+        return ColumnLayout(tuple(columns + predictions), systems, found_by_content=True)
 
     def rules_of(self, role: str) -> Rules:
         """The rules for the cells of a column whose role the report does not declare, such as the
@@ -604,7 +608,7 @@ class PredictionTable:
         predictions. Raises InputError for all columns that are missing or ambiguous.
         """
         predicted = next(role for role in roles if role.per_system)
-        is_long = not self.mappings[part].missing_roles([predicted.name])
+        is_long = not self.role_mappings[part].missing_roles([predicted.name])
         if is_long:
             return self._long_layout(part, roles, predicted)
         wide_columns = columns_of_systems(part.columns, predicted.name, self.systems, part.name)
@@ -616,7 +620,7 @@ class PredictionTable:
         """The columns of a table with one column of predictions. predicted: the role of it."""
         required = [role.name for role in roles if role.required]
         names = [role.name for role in roles]
-        columns = self.mappings[part].resolve(required, names, predicted.name)
+        columns = self.role_mappings[part].resolve(required, names, predicted.name)
         self._refuse_long_and_wide(part, predicted.name, columns)
         chosen = shared_columns(roles, columns, self.attributes, self.metric_columns)
         for role in roles:
@@ -638,7 +642,7 @@ class PredictionTable:
         wide_columns: system -> its column of predictions.
         """
         required = [role.name for role in roles if role.required and role is not predicted]
-        column_of_role = self.mappings[part].resolve(required, [role.name for role in roles])
+        column_of_role = self.role_mappings[part].resolve(required, [role.name for role in roles])
         # a column of systems would say that rows differ in their system
         column_of_role.pop("system", None)
         columns = shared_columns(roles, column_of_role, self.attributes, self.metric_columns)
@@ -682,22 +686,22 @@ class PredictionTable:
 
     def slice_columns(self, slices: Sequence[str]) -> tuple[str, ...]:
         """The columns that are searched for weak slices: those that are named, or all without a
-        role, segments and groups among them, for `AUTO`.
+        role, segments and groups among them, for `AUTO_SLICES`.
         """
         part = self.parts[0]
-        if tuple(slices) != AUTO:
+        if tuple(slices) != AUTO_SLICES:
             for name in slices:
-                column_roles.require(part.columns, name, part.name, "slices")
+                column_roles.require_column(part.columns, name, part.name, "slices")
             return tuple(dict.fromkeys(slices))
         unused = self.layouts[0].unused_columns(part)
         return tuple(name for name in (*unused, *self.attributes) if name != self.unit)
 
     def with_slices(self, columns: Sequence[str], slices: Sequence[str]) -> Self:
-        """The table with the columns of slices. slices: the parameter; of `AUTO`, a column on which
-        systems do not agree is left out.
+        """The table with the columns of slices. slices: the parameter; of `AUTO_SLICES`, a column
+        on which systems do not agree is left out.
         """
         named = dict.fromkeys(self.attributes)
-        optional = [name for name in columns if name not in named] if slices == AUTO else []
+        optional = [name for name in columns if name not in named] if slices == AUTO_SLICES else []
         return replace(self, attributes=list(named | dict.fromkeys(columns)), optional=optional)
 
 
@@ -777,7 +781,7 @@ def _rows_by_id(rows: CheckedTable, id: Ids) -> Ints:
     only_system = np.zeros(len(rows), np.int64)
     pairing = pair_rows(id.rank, only_system, systems=1)
     if pairing.repeated_row is not None:
-        raise repeated_id(rows.place(pairing.repeated_row), id.name(pairing.repeated_row))
+        raise repeated_id_error(rows.place(pairing.repeated_row), id.name(pairing.repeated_row))
     return pairing.rows[:, 0]
 
 
@@ -800,12 +804,12 @@ def _paired_by_id(
     if pairing.repeated_row is not None:
         row = int(rows_by_system[pairing.repeated_row])
         name = list(systems)[system[pairing.repeated_row]]
-        raise repeated_id(rows.place(row), id.name(row), name)
+        raise repeated_id_error(rows.place(row), id.name(row), name)
     pairs = list(rows_by_system[pairing.rows].T)
     if folds:
         _refuse_other_folds(rows, id, folds, systems, pairs)
     if not len(pairs[0]):
-        raise no_common_ids(list(systems))
+        raise no_common_ids_error(list(systems))
     return pairs
 
 
@@ -848,7 +852,7 @@ def _columns_of_table(rows: CheckedTable, layout: ColumnLayout) -> dict[str, Cod
         if column.is_number:
             columns[name] = rows.numbers(name)
         elif name not in ROW_NAMES:
-            columns[name] = rows.coded(name, column.normalise, empty_text=NONE)
+            columns[name] = rows.coded(name, column.normalise, empty_text=EMPTY_ATTRIBUTE)
     return columns
 
 
@@ -914,7 +918,7 @@ def requested_systems(
     return systems
 
 
-def empty_unit(place: str, unit: str, rows: int) -> InputError:
+def empty_unit_error(place: str, unit: str, rows: int) -> InputError:
     """The error for rows without a unit, which would otherwise count as one unit."""
     noun = "rows" if rows > 1 else "row"
     where = f"{rows:,} {noun}"

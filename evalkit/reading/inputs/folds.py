@@ -13,7 +13,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, InputError, Ints, ParameterError
 from evalkit.findings import kinds
-from evalkit.limits import USUAL, Reading
+from evalkit.limits import USUAL_LIMITS, ReadingLimits
 from evalkit.numbers import exact
 from evalkit.parameters import reports
 from evalkit.reading.engines import backends
@@ -202,7 +202,7 @@ class Examples:
         return "counts" if len(self.classes) == 2 else "classes"
 
     @property
-    def lacks(self) -> dict[str, str]:
+    def unmet_needs(self) -> dict[str, str]:
         """What metrics may need and the input lacks -> how a message names it."""
         lacking = {
             "columns": "the column {0!r}, which this report does not read",
@@ -241,7 +241,9 @@ class Examples:
 
 
 def predictions(
-    parts: Sequence[InputPart], p: reports.ValidationParameters, reading: Reading = USUAL.reading
+    parts: Sequence[InputPart],
+    p: reports.ValidationParameters,
+    reading: ReadingLimits = USUAL_LIMITS.reading,
 ) -> Examples:
     """Rows of label, score and fold, with id, group, time and system if there are such columns.
 
@@ -276,13 +278,13 @@ def predictions(
     examples = _with_named_repeats(rows, examples)
     if len(examples.classes) > 2:
         raise _third_class(rows, examples)
-    if len(examples) > USUAL.reading.rows:
+    if len(examples) > USUAL_LIMITS.reading.rows:
         duck.release()
     return _without_copies(_without_development(examples))
 
 
 def _refuse_too_long(
-    parts: Sequence[InputPart], p: reports.ValidationParameters, reading: Reading
+    parts: Sequence[InputPart], p: reports.ValidationParameters, reading: ReadingLimits
 ) -> None:
     """Raise InputError for more rows than can be held in memory, as this report reads no blocks."""
     all_held = replace(reading, rows=reading.held)
@@ -391,7 +393,7 @@ def _refuse_unnamed_repeat(part: InputPart, id: Ids) -> None:
     names = [
         name
         for name in part.columns
-        if column_names.comparable(name) in column_names.USES["drawn_again"]
+        if column_names.comparable_name(name) in column_names.NAMES_BY_USE["drawn_again"]
     ]
     if names and np.bincount(id.code).min() > 1:
         raise column_roles.refused(part.name, "unnamed_repeats", column=names[0])
@@ -442,7 +444,7 @@ def _repeats_agree(rows: aligned.Aligned, e: Examples) -> None:
         if changes.size:
             before = int(order[changes[0]])
             row = int(order[changes[0] + 1])
-            raise aligned.disagreement(
+            raise aligned.disagreement_error(
                 rows.place(row), rows.columns[role], e.id.name(row), values[before], values[row]
             )
 
@@ -617,7 +619,7 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     required = dict.fromkeys(p.categorical, "categorical")  # column -> the parameter that names it
     if p.target:
         required[p.target] = "target"
-    ignored = column_roles.matching(part.columns, p.ignore, part.name, "ignore")
+    ignored = column_roles.names_matching_patterns(part.columns, p.ignore, part.name, "ignore")
     ignored = [name for name in ignored if name not in chosen.values()]
     names = [name for name in part.columns if name not in ignored]
     mapping = column_roles.match(
@@ -641,13 +643,13 @@ def _columns(part: InputPart, p: reports.ValidationParameters) -> _FeatureColumn
     if repeats and {"fold", "id"} <= roles.keys():
         # the folds were drawn several times, and each row would count as often
         raise column_roles.refused(part.name, "repeated_features", column=repeats[0])
-    selected = column_roles.matching(features, p.selected, part.name, "selected")
+    selected = column_roles.names_matching_patterns(features, p.selected, part.name, "selected")
     if p.selected and len(selected) == len(features):
         raise ParameterError(
             f"selected must not name every feature, got all {len(selected)} features"
         )
     for name in p.categorical:
-        column_roles.require(features, name, f"{part.name} as a feature", "categorical")
+        column_roles.require_column(features, name, f"{part.name} as a feature", "categorical")
     return _FeatureColumns(features, selected, roles, ignored)
 
 

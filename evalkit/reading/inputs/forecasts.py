@@ -8,7 +8,7 @@ from evalkit.names import usual
 from evalkit.reading.inputs.aligned import ColumnLayout, PredictionTable
 from evalkit.reading.inputs.time_columns import TimeColumns, time_columns
 from evalkit.reading.matching import proposal
-from evalkit.reading.matching.column_names import comparable
+from evalkit.reading.matching.column_names import comparable_name
 from evalkit.reading.matching.distribution_columns import distributions, leveled, numbered
 from evalkit.reading.matching.samples import ColumnSample, SampledTable, samples_of
 from evalkit.reading.tables import columns as column_roles, parts, rules
@@ -31,7 +31,7 @@ class ForecastTable(PredictionTable):
         the user names is missing, which reading refuses.
         """
         part = self.parts[0]
-        if self.mappings[part].missing_columns:
+        if self.role_mappings[part].missing_columns:
             return True
         if leveled(part.columns) or distributions(part.columns, self.interval_level):
             return False
@@ -70,7 +70,7 @@ class ForecastTable(PredictionTable):
                         part.name, "rival_columns", columns=listed, role=role
                     )
 
-    def propose(self, table: SampledTable) -> proposal.Proposal:
+    def propose_columns(self, table: SampledTable) -> proposal.Proposal:
         """The actual values, the forecasts and their distributions."""
         return proposal.rating(table, self.interval_level)
 
@@ -85,8 +85,8 @@ class ForecastTable(PredictionTable):
         stated = distributions(part.columns, self.interval_level)
         if not stated:
             return super().layout(part)
-        proposed = self.propose(self.sample)
-        if set(proposed.lacking).union(proposed.unclear) == {"forecast"}:
+        proposed = self.propose_columns(self.sample)
+        if set(proposed.lacking_roles).union(proposed.ambiguous_roles) == {"forecast"}:
             first = next(iter(stated.values()))
             listed = column_roles.listed(map(repr, sorted(first.columns)))
             raise column_roles.refused(part.name, "no_point", columns=listed)
@@ -107,7 +107,7 @@ class ForecastTable(PredictionTable):
     def _named_as_horizon(self) -> list[ColumnSample]:
         """The columns without a role that have a usual name of a horizon."""
         names = usual("distributions")["horizon"]
-        return [column for column in self._other_columns if comparable(column.name) in names]
+        return [column for column in self._other_columns if comparable_name(column.name) in names]
 
     @property
     def horizon(self) -> str | None:

@@ -309,7 +309,7 @@ SHALLOWEST = 10  # with fewer rows per list none stays
 
 
 @dataclass(frozen=True, eq=False)
-class Retrieved:
+class RetrievedItems:
     """The first `depth` rows of all lists, in the order of the systems and their lists.
 
     items: a function that returns the items of all these rows, as Arrow text; it is called when
@@ -344,11 +344,11 @@ class Retrieved:
             lists[system] = Items(items, offset - offset[0], len(self.texts))
         return lists
 
-    def take(self, member: Bools) -> "Retrieved":
+    def take(self, member: Bools) -> "RetrievedItems":
         """The lists of some queries. member: True for these."""
         is_taken = np.tile(member, len(self.systems))  # of each list
         rows = np.repeat(is_taken, self.length)
-        return Retrieved(
+        return RetrievedItems(
             lambda: self.items().filter(rows), self.length[is_taken], self.systems, self.depth
         )
 
@@ -415,7 +415,7 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self.item)
 
-    def listed(self, retrieved: Retrieved) -> dict[str, Items]:
+    def listed(self, retrieved: RetrievedItems) -> dict[str, Items]:
         """System -> its lists, with items as rows of this table, -1 for an item that it lacks.
 
         Raises InputError if the table has none of the items.

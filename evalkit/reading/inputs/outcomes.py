@@ -28,7 +28,7 @@ from evalkit.reading.inputs.aligned import (
 )
 from evalkit.reading.matching.column_names import (
     columns_of_systems,
-    comparable,
+    comparable_name,
     says_prediction,
     snake_case,
 )
@@ -47,7 +47,7 @@ from evalkit.reading.matching.samples import (
 from evalkit.reading.tables import columns as column_roles, parts, rules
 from evalkit.reading.tables.frames import canonical_label
 from evalkit.reading.tables.rules import Field, Role, RoleColumn
-from evalkit.reading.tables.table import NONE, Coded
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE, Coded
 
 ID = Role.declared("id")
 SYSTEM = Role.declared("system")
@@ -106,14 +106,14 @@ class Outcomes:
     unused_decisions: tuple[str, ...] = ()
 
     @property
-    def sure(self) -> bool:
+    def scores_are_probabilities(self) -> bool:
         """True if every score is a probability."""
         return all(map(are_probabilities, self.score.values()))
 
     @property
     def shares(self) -> Mapping[str, Floats]:
         """System -> its probabilities; for other scores the share of rows that score lower."""
-        if self.sure:
+        if self.scores_are_probabilities:
             return self.score
         return {name: np.apply_along_axis(_rank, 0, score) for name, score in self.score.items()}
 
@@ -138,7 +138,7 @@ class Outcomes:
         )
 
     @property
-    def misses(self) -> Misses:
+    def row_errors(self) -> Misses:
         """The error of each system on each row."""
         return MISSES[self.kind](self)
 
@@ -150,7 +150,7 @@ def _misses_of_two(o: Outcomes) -> Misses:
     negative, positive = o.names
     names = np.array([negative or f"not {positive}", positive], dtype=object)
     errors = {system: np.abs(o.actual - share) for system, share in o.shares.items()}
-    measure = ErrorKind.PROBABILITY if o.sure else ErrorKind.RANK
+    measure = ErrorKind.PROBABILITY if o.scores_are_probabilities else ErrorKind.RANK
     return Misses(names[o.actual], "label", o.score, errors, measure)
 
 
@@ -160,7 +160,7 @@ def _misses_of_classes(o: Outcomes) -> Misses:
     """
     classes = np.array(o.names, dtype=object)
     answers = {system: classes[predicted] for system, predicted in o.predicted.items()}
-    if o.score and o.sure:
+    if o.score and o.scores_are_probabilities:
         measure = ErrorKind.CLASS
         rows = np.arange(len(o.actual))
         errors = {system: 1 - score[rows, o.actual] for system, score in o.score.items()}
@@ -221,7 +221,7 @@ class OutcomeTable(PredictionTable):
         if self.proposal is not None:  # None if the names suffice
             return self.proposal.kind
         part = self.parts[0]  # the others have the same columns
-        roles = self.mappings[part].resolve()  # role -> column
+        roles = self.role_mappings[part].resolve()  # role -> column
         # Columns y_<label> and p_<label> make a table of several labels per row. But y_true is no
         # label called "true" if it is the column of the labels.
         if label_columns(part) - set(roles.values()):
@@ -238,7 +238,7 @@ class OutcomeTable(PredictionTable):
         predictions and the labels, or a column that the user names is missing, which is an error.
         """
         part = self.parts[0]
-        mapping = self.mappings[part]
+        mapping = self.role_mappings[part]
         # several labels per row: the columns y_<label> and p_<label> are known by their names
         if self.requested_kind == "multi-label" or label_columns(part):
             return True
@@ -260,12 +260,12 @@ class OutcomeTable(PredictionTable):
             column.holds_labels and len(column.labels) > 2 for column in named
         )
 
-    def propose(self, table: SampledTable) -> Proposal:
+    def propose_columns(self, table: SampledTable) -> Proposal:
         """The labels and the predictions; lacking the kind if the user asks for another one."""
         proposal = classification(table, self.requested_kind)
         if self.requested_kind in (None, proposal.kind):
             return proposal
-        return replace(proposal, lacking=[*proposal.lacking, "kind"])
+        return replace(proposal, lacking_roles=[*proposal.lacking_roles, "kind"])
 
     @property
     def positive_label(self) -> str | None:
@@ -327,7 +327,7 @@ class OutcomeTable(PredictionTable):
         """The columns of several classes: the label, a score of each class, the predicted one."""
         scores = class_score_columns(part)
         needed = ["label"] if scores else ["label", "predicted"]
-        roles = self.mappings[part].resolve(needed)
+        roles = self.role_mappings[part].resolve(needed)
         columns = aligned.shared_columns(
             (ID, SYSTEM, LABEL, WEIGHT), roles, self.attributes, self.metric_columns
         )
@@ -339,7 +339,7 @@ class OutcomeTable(PredictionTable):
     def _label_layout(self, part: parts.InputPart) -> ColumnLayout:
         """The columns of several labels: for each whether it holds, and its score."""
         scores = class_score_columns(part)
-        roles = self.mappings[part].resolve()
+        roles = self.role_mappings[part].resolve()
         _both_columns(part, scores, set(roles.values()).union(self.attributes, self.metric_columns))
         columns = aligned.shared_columns(
             (ID, SYSTEM, WEIGHT), roles, self.attributes, self.metric_columns
@@ -458,16 +458,16 @@ def decision_columns(columns: Sequence[str], layout: ColumnLayout, system: str) 
 
     columns: all columns of the table. layout: those that are used.
     """
-    usual_names = {f"{word}_{comparable(system)}" for word in WORDS_OF_DECISIONS}
+    usual_names = {f"{word}_{comparable_name(system)}" for word in WORDS_OF_DECISIONS}
     if len(layout.systems) < 2:
         usual_names |= set(WORDS_OF_DECISIONS)
     used = {field.column for field in layout.fields.values()}
-    return [name for name in columns if name not in used and comparable(name) in usual_names]
+    return [name for name in columns if name not in used and comparable_name(name) in usual_names]
 
 
 def named_as_decisions(columns: Sequence[str]) -> tuple[str, ...]:
     """The columns whose name says that they hold decisions, such as `predicted`."""
-    return tuple(name for name in columns if comparable(name) in WORDS_OF_DECISIONS)
+    return tuple(name for name in columns if comparable_name(name) in WORDS_OF_DECISIONS)
 
 
 def check_positive(kind: str) -> None:
@@ -529,11 +529,11 @@ def weight_of(rows: Aligned) -> Floats | None:
     """The weight of each row; None without a column of weights. Raises InputError if all are 0."""
     weight = rows.shared_values.get("weight")
     if weight is not None and not weight.any():
-        raise no_weight(rows.sources[0].name, rows.columns["weight"])
+        raise zero_weights_error(rows.sources[0].name, rows.columns["weight"])
     return weight
 
 
-def no_weight(where: str, column: str) -> InputError:
+def zero_weights_error(where: str, column: str) -> InputError:
     """The error for weights that are all 0."""
     return InputError(f"{where}: {column} must hold a weight above 0, got none")
 
@@ -641,7 +641,7 @@ def _with_decisions_if_readable(outcomes: Outcomes) -> Outcomes:
     if len(decision) == len(columns):
         return replace(outcomes, decision=decision)
     unused = named_as_decisions(rows.unused_columns)  # one column for all systems, or none
-    if any(len(set(column.names) - {NONE}) <= 2 for column in columns.values()):
+    if any(len(set(column.names) - {EMPTY_ATTRIBUTE}) <= 2 for column in columns.values()):
         unused = (*unused, rows.columns["predicted"])
     return replace(outcomes, rows=rows.without("predicted"), unused_decisions=unused)
 
@@ -813,7 +813,7 @@ def classes_of(
             f"{place}: {labels.column} has no column p_{name}, it is {name!r} ({columns})"
         )
     if len(classes) < 2:
-        raise one_class(where, labels.column, classes[0])
+        raise one_class_error(where, labels.column, classes[0])
     unknown = [name for name in predicted.counts if name not in classes]
     if unknown:
         place, name = predicted.first_cell(unknown)
@@ -841,7 +841,7 @@ def _refuse_values_as_classes(labels: LabelTexts, predicted: LabelTexts) -> None
         )
 
 
-def one_class(where: str, column: str, name: str) -> InputError:
+def one_class_error(where: str, column: str, name: str) -> InputError:
     """The error for labels that are all the same."""
     return InputError(f"{where}: {column} must hold at least two classes, got {name!r} only")
 
@@ -915,7 +915,7 @@ def forecasts_of(rows: Aligned) -> Outcomes:
     weight = weight_of(rows)
     where = rows.sources[0].name
     for name, values in {rows.columns["actual"]: actual, **forecast}.items():
-        refuse_missing(values, None, name, where)
+        refuse_missing_markers(values, None, name, where)
     refuse_row_of_totals(rows, [actual, *forecast.values()])
     return Outcomes(rows, "forecasts", (), actual, forecast, weight)
 
@@ -939,7 +939,7 @@ def refuse_row_of_totals(rows: Aligned, columns: Sequence[Floats]) -> None:
         raise column_roles.refused(part.name, "row_of_totals", row=row)
 
 
-def refuse_missing(values: Floats, rows: Ints | None, column: str, where: str) -> None:
+def refuse_missing_markers(values: Floats, rows: Ints | None, column: str, where: str) -> None:
     """Raise InputError for numbers such as -999 that mean missing: several equal ones, far from
     all others, or -1 beside shares.
 

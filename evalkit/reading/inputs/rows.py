@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, Ints, ParameterError
-from evalkit.machine.compressed_files import PACKED
+from evalkit.machine.compressed_files import COMPRESSED_SUFFIXES
 from evalkit.names import usual
 from evalkit.parameters.kinds import written
-from evalkit.parameters.reports import AS_GIVEN, AUTO, attributes
+from evalkit.parameters.reports import AS_GIVEN, AUTO_SLICES, attributes
 from evalkit.reading.matching.column_names import columns_of_systems, snake_case
 from evalkit.reading.matching.proposal import Proposal, judgements, ranking
 from evalkit.reading.matching.samples import FEW, SampledTable, samples_of
@@ -104,7 +104,7 @@ class ListPart(NamedTuple):
 class RunColumns(NamedTuple):
     """The columns of a run by role, and in a wide table the column of scores of each system."""
 
-    by_role: dict[str, str]
+    column_by_role: dict[str, str]
     scores: dict[str, str]
 
 
@@ -173,7 +173,7 @@ class ListRows:
             self.rows_of_parts.append(RowsOfPart(list_part.part, rows))
 
     @property
-    def first_name(self) -> str:
+    def first_input_name(self) -> str:
         """The name of the first file or table, for errors."""
         return self.rows_of_parts[0].part.name
 
@@ -266,7 +266,7 @@ class RankingInput:
     """
 
     run: Sequence[InputPart]
-    judged: Sequence[InputPart] | None = None
+    judgement_parts: Sequence[InputPart] | None = None
     queries: Sequence[InputPart] | None = None
     options: ListOptions = ListOptions()
 
@@ -287,7 +287,7 @@ class RankingInput:
     @property
     def has_grades(self) -> bool:
         """True if the runs hold their judgements, in a column of grades."""
-        return self.judged is None
+        return self.judgement_parts is None
 
     @property
     def attributes_of_runs(self) -> Sequence[str]:
@@ -298,10 +298,11 @@ class RankingInput:
 
     def with_slices(self, slices: Sequence[str]) -> "RankingInput":
         """The input with the columns that are searched for weak slices: those that are named, or
-        all of the table of queries for `AUTO`. Raises ParameterError for `AUTO` without one.
+        all of the table of queries for `AUTO_SLICES`. Raises ParameterError for `AUTO_SLICES`
+        without one.
         """
         names = tuple(dict.fromkeys(slices))
-        if names == AUTO:
+        if names == AUTO_SLICES:
             if self.queries is None:
                 raise ParameterError(
                     "slices: auto searches the columns of queries; give that table, or name columns"
@@ -364,7 +365,7 @@ class RankingInput:
     @property
     def grade_precision(self) -> Precision:
         """The widest type in which a part stores its grades."""
-        return rules.widest(
+        return rules.widest_type(
             rules.precision_of(list_part.part, list_part.fields["grade"].column)
             for list_part in self.list_parts
             if "grade" in list_part.fields
@@ -380,7 +381,7 @@ class RankingInput:
         if part.trec_layout is trec.QRELS:
             raise refused(part.name, "no_run")
         run_columns = self._columns_of_run(part)
-        columns = run_columns.by_role
+        columns = run_columns.column_by_role
         _refuse_attributes(part, columns, self.attributes_of_runs)
         roles = list(QUERY_AND_ITEM)
         # system -> the role of its scores; None: the column of systems or the file names the system
@@ -546,7 +547,7 @@ class RankingInput:
         Raises InputError if only some files have grades: in the others each row is a relevant item,
         which has no place among the grades.
         """
-        list_parts = [self._judgements_part(part) for part in self.judged or ()]
+        list_parts = [self._judgements_part(part) for part in self.judgement_parts or ()]
         # `_judgements_part` adds a column of this name to a file without grades
         graded = [part for part in list_parts if part.fields["grade"].column != ALL_RELEVANT]
         ungraded = [part for part in list_parts if part.fields["grade"].column == ALL_RELEVANT]
@@ -681,7 +682,7 @@ def judged_columns(part: InputPart, chosen: Mapping[str, str]) -> Mapping[str, s
     proposal = judgements(table)
     if "query" not in proposal.columns or "item" not in proposal.columns:
         return {}
-    possible = list(proposal.unclear.get("grade", ()))
+    possible = list(proposal.ambiguous_roles.get("grade", ()))
     if "grade" in proposal.columns:
         possible.append(proposal.columns["grade"])
     named = {column.name for column in table.named("grade")}
@@ -823,7 +824,7 @@ def names_of_systems(parts: Sequence[InputPart]) -> list[str]:
 
 def _stem(name: str) -> str:
     """The name of a file without the suffixes of formats, of packing and of runs."""
-    suffixes = {*formats.FORMATS, *PACKED, ".run", ".trec", ".txt", ".res", ".results"}
+    suffixes = {*formats.FORMATS, *COMPRESSED_SUFFIXES, ".run", ".trec", ".txt", ".res", ".results"}
     while (suffix := "." + name.rsplit(".", 1)[-1]) in suffixes and len(suffix) < len(name):
         name = name.removesuffix(suffix)
     return name

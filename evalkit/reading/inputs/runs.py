@@ -18,7 +18,7 @@ from evalkit.metrics.rankings import Lists, Rankings
 from evalkit.metrics.rows import Sums
 from evalkit.numbers import exact
 from evalkit.reading.inputs import lists as listing
-from evalkit.reading.inputs.lists import Collision, ListAccount, ListedItems, Retrieved
+from evalkit.reading.inputs.lists import Collision, ListAccount, ListedItems, RetrievedItems
 from evalkit.reading.inputs.rows import (
     JUDGED,
     QUERY_TABLE,
@@ -30,7 +30,7 @@ from evalkit.reading.inputs.rows import (
 from evalkit.reading.tables import columns as column_roles, ids, trec
 from evalkit.reading.tables.ids import RankOrder, SystemCodes
 from evalkit.reading.tables.parts import Source
-from evalkit.reading.tables.table import NONE
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,19 +49,19 @@ class Runs:
     """Every system's rankings over the same queries, the attributes of each query, and the accounts
     of the rows.
 
-    accounts: system -> how its rows were used. query: the ids of all judged queries. top_grade: the
-    highest grade of a judged query. attributes: name of a column -> one text per query. columns:
-    role -> column, as the page prints it. pooled_ideal: True without a file of judgements, so that
-    the ideal ranking knows only returned rows. negative: the number of judgements below 0, which
-    count as not judged. rankings: system -> its rankings, if they are in memory; else values:
-    (system, measure) -> one value per query. retrieved: the items of the first rows of each list;
-    None if there are too many to keep. judgements: their number; unlisted: the number of those of
-    items that the table of items lacks. all_relevant: True if judgements have no grades.
-    rank_checks: system -> how often the scores of a TREC run contradict its ranks.
+    list_accounts: system -> how its rows were used. query: the ids of all judged queries.
+    top_grade: the highest grade of a judged query. attributes: name of a column -> one text per
+    query. columns: role -> column, as the page prints it. pooled_ideal: True without a file of
+    judgements, so that the ideal ranking knows only returned rows. negative: the number of
+    judgements below 0, which count as not judged. rankings: system -> its rankings, if they are in
+    memory; else values: (system, measure) -> one value per query. retrieved_items: the items of the
+    first rows of each list; None if there are too many to keep. judgements: their number; unlisted:
+    the number of those of items that the table of items lacks. all_relevant: True if judgements
+    have no grades. rank_checks: system -> how often the scores of a TREC run contradict its ranks.
     """
 
     systems: tuple[str, ...]
-    accounts: Mapping[str, ListAccount]
+    list_accounts: Mapping[str, ListAccount]
     attributes: Mapping[str, np.ndarray]
     columns: Mapping[str, str]
     sources: tuple[Source, ...]
@@ -71,7 +71,7 @@ class Runs:
     top_grade: float
     values: Mapping[tuple[str, QueryMeasure], Sums] = field(default_factory=dict)
     rankings: Mapping[str, Rankings] = field(default_factory=dict)
-    retrieved: Retrieved | None = None
+    retrieved_items: RetrievedItems | None = None
     judgements: int = 0
     unlisted: int = 0
     all_relevant: bool = False
@@ -85,7 +85,7 @@ class Runs:
             attributes={name: texts[member] for name, texts in self.attributes.items()},
             values={key: values.take(member) for key, values in self.values.items()},
             rankings={name: rankings.take(member) for name, rankings in self.rankings.items()},
-            retrieved=self.retrieved and self.retrieved.take(member),
+            retrieved_items=self.retrieved_items and self.retrieved_items.take(member),
         )
 
     def measure(self, system: str, query_measure: QueryMeasure) -> Sums:
@@ -104,7 +104,7 @@ class MeasuredShard:
     query: the ids of the judged queries, as Arrow text. unjudged_queries: system -> a query that it
     returns, of the systems that return no judged one. first_id_of_query_table: a list of one id,
     empty if the table is empty. has_query_of_table: True if the table of queries has a judged
-    query. negative, judgements, unlisted, accounts: as in `Runs`, of these queries. values:
+    query. negative, judgements, unlisted, list_accounts: as in `Runs`, of these queries. values:
     (system, number of the measure) -> its values; it has the number because a worker need not be
     able to send the measure itself back.
     """
@@ -117,7 +117,7 @@ class MeasuredShard:
     has_query_of_table: bool
     judgements: int
     unlisted: int
-    accounts: Mapping[str, ListAccount]
+    list_accounts: Mapping[str, ListAccount]
     values: dict[tuple[str, int], Sums]
 
 
@@ -163,7 +163,7 @@ def _runs_of_all_rows(builder: "RankingBuilder", ranked: RankingInput) -> Runs:
     # the same checks and counts as for an input in shards; no measure is computed yet
     only_shard = builder.measured(systems)
     runs = combine_shards([only_shard], ranked, (), builder.run_rows.columns, sources, top)
-    return replace(runs, rankings=rankings, retrieved=builder.retrieved(names))
+    return replace(runs, rankings=rankings, retrieved_items=builder.retrieved_items(names))
 
 
 def combine_shards(
@@ -186,12 +186,12 @@ def combine_shards(
     if not len(query):
         raise InputError(f"{sources[0].name}: the grade column holds no judgement")
     accounts = {}
-    for name in shards[0].accounts:  # every shard counts every system
-        accounts[name] = sum((shard.accounts[name] for shard in shards), NO_ROWS)
+    for name in shards[0].list_accounts:  # every shard counts every system
+        accounts[name] = sum((shard.list_accounts[name] for shard in shards), NO_ROWS)
     _refuse_other_queries(accounts, shards, query[0], ranked)
     return Runs(
         systems=tuple(accounts),
-        accounts=accounts,
+        list_accounts=accounts,
         attributes=_concatenated_attributes(shards, ranked.options.attributes, order),
         columns=columns,
         sources=tuple(sources),
@@ -364,7 +364,7 @@ class RankingBuilder:
     compares_texts: bool = False
 
     @cached_property
-    def _queries(self) -> QueryCodes:
+    def _query_codes(self) -> QueryCodes:
         """The query of each row as a number: the index of its id among all ids, sorted."""
         tables = self.parts  # if the runs are the judgements too, they are encoded once
         names, codes = ids.sorted_codes(*(rows.query for rows in tables))
@@ -409,7 +409,9 @@ class RankingBuilder:
         graded_rows = np.flatnonzero(~np.isnan(grades))
         # one 64-bit number per pair of query and item, by which equal pairs become neighbours
         key = ids.row_keys(
-            self._queries.judgement_codes, len(self._queries.names), self._items.judgement_keys
+            self._query_codes.judgement_codes,
+            len(self._query_codes.names),
+            self._items.judgement_keys,
         )
         if len(graded_rows) < len(key):  # without a copy if every row has a grade
             key = key[graded_rows]
@@ -444,7 +446,7 @@ class RankingBuilder:
         first = repeated[is_refused.argmax()]  # argmax of a mask: the first True
         # equal keys are sorted in any order; in the file the later row repeats the earlier one
         row = int(max(rows[first - 1], rows[first]))
-        pair = self._pair_of_row(self.judgement_rows, self._queries.judgement_codes, row)
+        pair = self._pair_of_row(self.judgement_rows, self._query_codes.judgement_codes, row)
         fault = "must appear once, got them again"
         if not must_be_once:
             low, high = sorted((grade[first - 1], grade[first]))
@@ -454,7 +456,7 @@ class RankingBuilder:
     def _pair_of_row(self, rows: ListRows, query: Ints, row: int) -> str:
         """The query and item of a row, for errors. query: the number of each row's query."""
         item = listing.items_of_rows(rows.item, np.array([row]))[0].as_py()
-        return f"query {self._queries.names[query[row]]!r} and item {item!r}"
+        return f"query {self._query_codes.names[query[row]]!r} and item {item!r}"
 
     @cached_property
     def _levels(self) -> Floats:
@@ -466,10 +468,10 @@ class RankingBuilder:
         """The numbers of the judged queries, ascending: of all that have a judgement, even if no
         item is relevant.
         """
-        query = self._queries.judgement_codes
+        query = self._query_codes.judgement_codes
         if self.judgement_rows is self.run_rows:  # a row of a run with an empty grade is unjudged
             query = query[~np.isnan(ids.concatenated(self.judgement_rows.grade))]
-        return np.flatnonzero(np.bincount(query, minlength=len(self._queries.names)))
+        return np.flatnonzero(np.bincount(query, minlength=len(self._query_codes.names)))
 
     @cached_property
     def _list_of_row(self) -> Ints:
@@ -477,8 +479,8 @@ class RankingBuilder:
         and query. It is system · number of queries + query, all counted from 0.
         """
         if len(self._systems.names) == 1:
-            return self._queries.run_codes
-        return self._systems.code * len(self._queries.names) + self._queries.run_codes
+            return self._query_codes.run_codes
+        return self._systems.code * len(self._query_codes.names) + self._query_codes.run_codes
 
     @cached_property
     def _judged_rows(self) -> JudgedRows:
@@ -487,7 +489,7 @@ class RankingBuilder:
         Each judgement is looked up in every system's list of its query. Raises InputError for an
         item that a list has twice, Collision if items with the same hash are different.
         """
-        queries = len(self._queries.names)
+        queries = len(self._query_codes.names)
         systems = len(self._systems.names)
         lists = systems * queries
         keys_of_rows = ids.row_keys(self._list_of_row, lists, self._items.run_keys)
@@ -496,7 +498,7 @@ class RankingBuilder:
             self._refuse_twice(rows_by_key)
         # all judgements with the lists of the first system, then all with those of the next one
         judgements = self._judgements
-        queries_of_judgements = self._queries.judgement_codes[judgements.rows]
+        queries_of_judgements = self._query_codes.judgement_codes[judgements.rows]
         first_list_of_system = np.arange(systems) * queries  # numbered as in `_list_of_row`
         wanted_lists = np.add.outer(first_list_of_system, queries_of_judgements).ravel()
         wanted_items = np.tile(self._items.judgement_keys[judgements.rows], systems)
@@ -518,7 +520,7 @@ class RankingBuilder:
         self._items.refuse_collisions(
             self.run_rows, np.array([first]), self.run_rows, np.array([row])
         )
-        pair = self._pair_of_row(self.run_rows, self._queries.run_codes, row)
+        pair = self._pair_of_row(self.run_rows, self._query_codes.run_codes, row)
         system = self._systems.names[self._systems.code[row]]
         error = f"{self.run_rows.place(row)}: {pair} must appear once in system {system!r}"
         is_named_by_part = isinstance(self.run_rows.system[0], ids.OnlySystem)
@@ -535,7 +537,7 @@ class RankingBuilder:
         """
         names = self._systems.names.tolist()
         if "system" in self.run_rows.columns and not self.options.systems:
-            column = f"{self.run_rows.first_name}: {self.run_rows.columns['system']}"
+            column = f"{self.run_rows.first_input_name}: {self.run_rows.columns['system']}"
             column_roles.refuse_names(names, column, parameter="systems")
         return column_roles.requested_systems(names, self.options.systems)
 
@@ -557,15 +559,17 @@ class RankingBuilder:
                 values[name, measure_index] = query_measure(system.rankings)
         first_query_of_table = self.query_table_rows.query[0].slice(0, 1)  # empty without rows
         return MeasuredShard(
-            query=pa.array(self._queries.names[self._judged_queries], pa.large_string()),
+            query=pa.array(self._query_codes.names[self._judged_queries], pa.large_string()),
             unjudged_queries=self._unjudged_queries(accounts),
             first_id_of_query_table=first_query_of_table.to_pylist(),
             attributes={name: self.attribute(name) for name in self.options.attributes},
             negative=self._judgements.negative,
-            has_query_of_table=bool(self._is_judged_query[self._queries.query_table_codes].any()),
+            has_query_of_table=bool(
+                self._is_judged_query[self._query_codes.query_table_codes].any()
+            ),
             judgements=len(self._judgements.rows),
             unlisted=self._unlisted,
-            accounts=accounts,
+            list_accounts=accounts,
             values=values,
         )
 
@@ -578,11 +582,11 @@ class RankingBuilder:
             if account.rows and not account.used:
                 system_code = np.flatnonzero(self._systems.names == name)[0]
                 first_row = int((self._systems.code == system_code).argmax())
-                query_code = self._queries.run_codes[first_row]
-                first_queries[name] = self._queries.names[query_code]
+                query_code = self._query_codes.run_codes[first_row]
+                first_queries[name] = self._query_codes.names[query_code]
         return first_queries
 
-    def retrieved(self, names: Sequence[str]) -> Retrieved | None:
+    def retrieved_items(self, names: Sequence[str]) -> RetrievedItems | None:
         """The items of the first rows of each list of these systems, for judged queries; None if
         there are so many lists that too few rows of each would fit into memory.
 
@@ -593,14 +597,14 @@ class RankingBuilder:
             return None
         # the number of each system, by which its lists are numbered
         codes = np.concatenate([np.flatnonzero(self._systems.names == name) for name in names])
-        first_list_of_system = codes * len(self._queries.names)  # numbered as in `_list_of_row`
+        first_list_of_system = codes * len(self._query_codes.names)  # numbered as in `_list_of_row`
         lists = np.add.outer(first_list_of_system, self._judged_queries).ravel()
         starts = self._offsets[lists]
         length = np.minimum(self._offsets[lists + 1] - starts, rows_per_list)
         places = listing.concatenated_ranges(starts, length)  # in the order of ranks
         # the texts of the items are read when they are needed
         items = partial(listing.items_of_rows, self.run_rows.item, self._rank_order.rows[places])
-        return Retrieved(items, length, names, rows_per_list)
+        return RetrievedItems(items, length, names, rows_per_list)
 
     @cached_property
     def _unlisted(self) -> int:
@@ -659,7 +663,7 @@ class RankingBuilder:
         last the place behind all rows: list i has the rows from offset i to offset i + 1.
         """
         # every system has a list of every query, which is empty if it returns nothing
-        lists = len(self._systems.names) * len(self._queries.names)
+        lists = len(self._systems.names) * len(self._query_codes.names)
         rows_per_list = np.bincount(self._list_of_row[self._rank_order.rows], minlength=lists)
         return np.concatenate([[0], np.cumsum(rows_per_list)])
 
@@ -686,7 +690,7 @@ class RankingBuilder:
         """
         documents = self._own_documents
         # the number of a list is system · number of queries + query
-        system, query = np.divmod(documents.lists, len(self._queries.names))
+        system, query = np.divmod(documents.lists, len(self._query_codes.names))
         is_counted = np.isin(system, codes) & self._is_judged_query[query]
         return OwnDocuments(documents.lists[is_counted], documents.is_early[is_counted])
 
@@ -698,7 +702,7 @@ class RankingBuilder:
         Texts take long to compare. So a sample of queries, evenly spaced, is looked through first;
         if it has no such list, the result is empty, as a system spells all of its ids alike.
         """
-        queries = len(self._queries.names)
+        queries = len(self._query_codes.names)
         is_sampled = np.arange(queries) % max(1, queries // SAMPLED) == 0
         lists_of_sample = self._respelled_of_queries(is_sampled)
         if not lists_of_sample.size:
@@ -714,15 +718,16 @@ class RankingBuilder:
         """
         unjudged_rows = self._unjudged_rows_on_top(is_compared)
         judged_rows = self._judgements.rows  # numbers of rows of the judgements
-        judged_rows = judged_rows[is_compared[self._queries.judgement_codes[judged_rows]]]
+        judged_rows = judged_rows[is_compared[self._query_codes.judgement_codes[judged_rows]]]
         if not len(unjudged_rows) or not len(judged_rows):
             return np.zeros(0, np.int64)
         lists = self._list_of_row[unjudged_rows]
         is_respelled = listing.is_respelled(
             items=listing.items_of_rows(self.run_rows.item, unjudged_rows),
-            query=lists % len(self._queries.names),  # a list is system · number of queries + query
+            query=lists
+            % len(self._query_codes.names),  # a list is system · number of queries + query
             judged=listing.items_of_rows(self.judgement_rows.item, judged_rows),
-            judged_query=self._queries.judgement_codes[judged_rows],
+            judged_query=self._query_codes.judgement_codes[judged_rows],
         )
         return np.unique(lists[is_respelled])
 
@@ -760,7 +765,7 @@ class RankingBuilder:
         ideal_lists = self._ideal_lists()
         if top is None:
             top = float(ideal_lists.grade.max(initial=0))
-        query = self._queries.names[self._judged_queries]
+        query = self._query_codes.names[self._judged_queries]
         systems = {}
         for name in names:
             all_lists = self._lists_of(name, lists_of_all_systems)
@@ -795,12 +800,12 @@ class RankingBuilder:
         ranked_rows = np.bincount(self._list_of_row, is_ranked, minlength=1)
         is_mixed = (ranked_rows > 0) & (ranked_rows < rows)
         if is_mixed.any():
-            system, query = divmod(int(is_mixed.argmax()), len(self._queries.names))
+            system, query = divmod(int(is_mixed.argmax()), len(self._query_codes.names))
             raise InputError(
                 column_roles.sentence(
                     "scores_and_ranks",
                     system=self._systems.names[system],
-                    query=self._queries.names[query],
+                    query=self._query_codes.names[query],
                 )
             )
 
@@ -808,8 +813,8 @@ class RankingBuilder:
         """For each judged query the ranking that no system can beat: its judged items, best grade
         first.
         """
-        query = self._queries.judgement_codes[self._judgements.rows]
-        length = np.bincount(query, minlength=len(self._queries.names))[self._judged_queries]
+        query = self._query_codes.judgement_codes[self._judgements.rows]
+        length = np.bincount(query, minlength=len(self._query_codes.names))[self._judged_queries]
         offset = np.concatenate([[0], np.cumsum(length)])  # where each list begins
         grade = listing.grades_best_first(query, self._judgements.grade, self._levels)
         tied = np.zeros(len(grade), bool)  # the order of equal grades changes no metric
@@ -820,7 +825,7 @@ class RankingBuilder:
         """For each query of the input, by its number, True if it has a judgement. Metrics are only
         defined for these.
         """
-        is_judged = np.zeros(len(self._queries.names), bool)
+        is_judged = np.zeros(len(self._query_codes.names), bool)
         is_judged[self._judged_queries] = True
         return is_judged
 
@@ -830,7 +835,7 @@ class RankingBuilder:
         name: of the system. lists: one list per system and query, also empty ones: those of the
         first system, then those of the next.
         """
-        queries = len(self._queries.names)
+        queries = len(self._query_codes.names)
         system_number = np.flatnonzero(self._systems.names == name)  # empty if it has no row here
         if len(system_number):
             first_list = system_number[0] * queries
@@ -849,7 +854,7 @@ class RankingBuilder:
         name: of the system. all_lists: its list of every query, some without a row. judged_lists:
         those of the judged queries.
         """
-        queries = len(self._queries.names)
+        queries = len(self._query_codes.names)
         codes = np.flatnonzero(self._systems.names == name)  # empty without a row in this shard
         rows_per_list = all_lists.length
         ranks = listing.rank_gaps(judged_lists)
@@ -876,11 +881,11 @@ class RankingBuilder:
             [block[name] for block in self.query_table_rows.attributes]
         )
         query = (
-            self._queries.run_codes
+            self._query_codes.run_codes
             if self.query_table_rows is self.run_rows
-            else self._queries.query_table_codes
+            else self._query_codes.query_table_codes
         )
-        first = np.full(len(self._queries.names), -1)  # the text of each query's first row
+        first = np.full(len(self._query_codes.names), -1)  # the text of each query's first row
         first[query[::-1]] = code[::-1]
         differing = np.flatnonzero(first[query] != code)
         if differing.size:
@@ -893,7 +898,7 @@ class RankingBuilder:
                 column=name,
                 first=low,
                 second=high,
-                query=self._queries.names[query[row]],
+                query=self._query_codes.names[query[row]],
             )
         codes_of_judged = first[self._judged_queries]
         return np.array([_text_or_none(texts, i) for i in codes_of_judged], dtype=object)
@@ -901,4 +906,4 @@ class RankingBuilder:
 
 def _text_or_none(texts: np.ndarray, code: int) -> str:
     """The text with a number; "(none)" for an empty one, or for a query without a row, −1."""
-    return NONE if code < 0 or texts[code] is None else texts[code]
+    return EMPTY_ATTRIBUTE if code < 0 or texts[code] is None else texts[code]

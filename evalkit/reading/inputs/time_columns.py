@@ -10,10 +10,10 @@ from evalkit.arrays import Floats, Ints
 from evalkit.metrics.time_grid import TimeGrid
 from evalkit.metrics.time_order import TimeOrder
 from evalkit.names import usual
-from evalkit.numbers import counted
+from evalkit.numbers import count_with_noun
 from evalkit.reading.inputs.aligned import Aligned
 from evalkit.reading.inputs.outcomes import weight_of
-from evalkit.reading.matching.column_names import comparable
+from evalkit.reading.matching.column_names import comparable_name
 from evalkit.reading.matching.proposal import are_distinct
 from evalkit.reading.matching.samples import ColumnSample
 from evalkit.reading.tables.table import Coded
@@ -40,12 +40,12 @@ class TimeColumns(NamedTuple):
         return [name for name in self if name]
 
 
-class Unordered(NamedTuple):
+class NoTimeOrder(NamedTuple):
     """Why rows are in no time order: the name of the sentence that says it, the column at fault,
     with the place if one is known, and the number of rows, None if they are not counted.
     """
 
-    form: str
+    sentence_name: str
     column: str
     rows: int | None = None
 
@@ -64,7 +64,7 @@ def time_columns(
     def named(use: str) -> Iterator[str]:
         """The columns with a usual name, the surest name first."""
         for name in names[use]:
-            yield from (column.name for column in columns if comparable(column.name) == name)
+            yield from (column.name for column in columns if comparable_name(column.name) == name)
 
     series = next(named("series"), "")
     cutoff = next(named("cutoff"), "")
@@ -79,7 +79,7 @@ def time_columns(
     return TimeColumns(times[0], series, horizon or "", cutoff)
 
 
-def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
+def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | NoTimeOrder:
     """The order of rows in time, or why they have none.
 
     Without a horizon, that is the number of steps after the cutoff, or 1; missing times count,
@@ -87,7 +87,7 @@ def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
     it, it is one step ahead.
     """
     values = _values(rows, columns)
-    if isinstance(values, Unordered):
+    if isinstance(values, NoTimeOrder):
         return values
     times = np.unique(values.time.values)
     grid = TimeGrid.from_times(times, are_dates=values.time.are_dates)
@@ -103,8 +103,10 @@ def order_of(rows: Aligned, columns: TimeColumns) -> TimeOrder | Unordered:
     repeated = np.flatnonzero(order.first_of_equals != np.arange(len(rows)))
     if repeated.size:
         _, first = rows.locate(int(repeated[0]))
-        where = f"{columns.time} ({counted(repeated.size, 'row')}, the first in row {first:,})"
-        return Unordered("shared", where, repeated.size)
+        where = (
+            f"{columns.time} ({count_with_noun(repeated.size, 'row')}, the first in row {first:,})"
+        )
+        return NoTimeOrder("shared", where, repeated.size)
     return order
 
 
@@ -116,22 +118,22 @@ class _Values(NamedTuple):
     cutoff: Floats | None
 
 
-def _values(rows: Aligned, columns: TimeColumns) -> _Values | Unordered:
+def _values(rows: Aligned, columns: TimeColumns) -> _Values | NoTimeOrder:
     """The cells of the columns of time, or why they say nothing of an order."""
     time = _read(rows, columns.time)
     horizon = _read(rows, columns.horizon)
     cutoff = _read(rows, columns.cutoff)
     if time is None:
-        return Unordered("unread", columns.time)
+        return NoTimeOrder("unread", columns.time)
     if time.values.min() == time.values.max():
-        return Unordered("single", columns.time)
+        return NoTimeOrder("single", columns.time)
     if columns.horizon and (horizon is None or (horizon.values % 1).any()):
-        return Unordered("unread_horizon", columns.horizon)
+        return NoTimeOrder("unread_horizon", columns.horizon)
     if columns.cutoff and cutoff is None:
-        return Unordered("unread", columns.cutoff)
+        return NoTimeOrder("unread", columns.cutoff)
     late = 0 if cutoff is None else int(np.count_nonzero(cutoff.values > time.values))
     if late:
-        return Unordered("late", columns.cutoff, late)
+        return NoTimeOrder("late", columns.cutoff, late)
     cutoff_values = None if cutoff is None else cutoff.values
     horizon_values = None if horizon is None else horizon.values
     return _Values(

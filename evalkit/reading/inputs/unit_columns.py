@@ -16,7 +16,7 @@ import numpy as np
 
 from evalkit.arrays import Floats, Record
 from evalkit.reading.engines import backends, base
-from evalkit.reading.matching.column_names import METRICS, NAMES, comparable, is_like, uses_of
+from evalkit.reading.matching.column_names import METRICS, NAMES, comparable_name, is_like, uses_of
 from evalkit.reading.matching.samples import ColumnSample
 from evalkit.reading.tables import duck, logs, rules
 from evalkit.reading.tables.columns import refused
@@ -32,14 +32,15 @@ RUNNING_NUMBER = "a running number"
 ENOUGH = 8  # values that are not equally spaced by chance
 TRUTH = {"true": 1.0, "false": 0.0}
 SHOWN = 3  # wrong cells that a message lists
-# LOOKS: texts that are meant as values: numbers with signs, units, notes and ranges, and verdicts
+# VALUE_PATTERN: texts that are meant as values: numbers with signs, units, notes and ranges, and
+# verdicts
 _DIGIT = "[0-9٠-٩۰-۹०-९０-９]"
 _ONE = rf"[-+−]?({_DIGIT}({_DIGIT}|[ '])*([.,٫٬]{_DIGIT}*)*|[.,]{_DIGIT}+)(e[-+]?{_DIGIT}+)?"
 # of np.float64(0.5), (0.5), \textbf{0.5}, **0.5**, <b>0.5</b>
 _SIGNS = r"(([a-z]+[.])?[a-z]+\d*[(]|[(\[]|\\[a-z]+[{]|<[a-z]+>)? *[<>~≈=$€£*_]*"
 _IMAGINARY = rf" *[-+] *{_ONE} *[ij]"  # of 0.5+0j
 _UNIT = r"(%|ms|s|sec|min|€|[$]|£|k|m|mn|bn|mio|tsd)"
-LOOKS = (
+VALUE_PATTERN = (
     rf"^({_SIGNS} *{_ONE} *(/ *{_ONE} *|{_IMAGINARY})?{_UNIT}? *([)\]}}]|</[a-z]+>)?"
     rf" *([*_†‡§↑↓$]+|(±|[+]/?-) *{_ONE} *%?|[(\[][^()]*[)\]])* *"
     rf"|{'|'.join(CELLS['verdicts'])})$"
@@ -57,7 +58,7 @@ def measure_of(name: str) -> str:
     >>> [measure_of(name) for name in ("test_ndcg@10", "bm25_log_loss", "acc_norm", "bm25")]
     ['ndcg', 'log_loss', 'acc', '']
     """
-    words = re.split("[_./:]+", re.sub(r"@.*", "", comparable(name)))
+    words = re.split("[_./:]+", re.sub(r"@.*", "", comparable_name(name)))
     for length in range(len(words), 0, -1):
         for end in (words[:length], words[-length:]):
             measure = "_".join(end)
@@ -81,7 +82,7 @@ def measures(names: Sequence[str]) -> list[str]:
     stage = r"^(train|test|val|valid|validation|eval|feedback|scores|metrics|outputs?)[_.]|@.*"
     # names that say nothing but a metric, such as val_loss; a_loss names a system too
     only_metric = [
-        name for name in metric_of if re.sub(stage, "", comparable(name)) == metric_of[name]
+        name for name in metric_of if re.sub(stage, "", comparable_name(name)) == metric_of[name]
     ]
     has_several = len(set(metric_of.values())) > 1
     if has_several or (only_metric and len(names) > 1):
@@ -110,7 +111,7 @@ def tracked(names: Sequence[str]) -> list[str]:
 
 def statistics(names: Sequence[str], numeric: Sequence[str]) -> list[str]:
     """The columns among `names` that aggregate others, such as mean and count; empty if only one of
-    `numeric`, all columns of numbers, does so: it may be a constant prediction.
+    `numeric_columns`, all columns of numbers, does so: it may be a constant prediction.
 
     >>> statistics(["bm25", "mean"], ["bm25", "mean", "count"])
     ['mean']
@@ -180,15 +181,15 @@ class UnitColumn:
     @property
     def key(self) -> str:
         """The name as it is compared: lower case, words joined by underscores."""
-        return comparable(self.name)
+        return comparable_name(self.name)
 
     @cached_property
-    def uses(self) -> frozenset[str]:
+    def suggested_uses(self) -> frozenset[str]:
         """All uses that its name suggests."""
         return uses_of(self.name)
 
     @property
-    def clean(self) -> bool:
+    def holds_only_numbers(self) -> bool:
         """True if every cell that is not empty is a number."""
         return self.exact == self.present > 0
 
@@ -200,7 +201,7 @@ class UnitColumn:
         if not self.present:
             return "empty"
         are_meant = self.looks and 2 * self.looks + self.marks >= self.present
-        return "numbers" if self.clean or are_meant else "text"
+        return "numbers" if self.holds_only_numbers or are_meant else "text"
 
     @cached_property
     def distinct(self) -> bool:
@@ -210,14 +211,14 @@ class UnitColumn:
     @property
     def repeats(self) -> bool:
         """True if its name says that it counts repetitions, or numbers folds or other splits."""
-        return bool(self.uses & _REPEATS)
+        return bool(self.suggested_uses & _REPEATS)
 
     @property
-    def no_value(self) -> bool:
+    def is_named_as_bookkeeping(self) -> bool:
         """True if its name says that it is an id, a repetition, a rank, a position, a time or a
         weight.
         """
-        return bool(self.uses & _NO_VALUE)
+        return bool(self.suggested_uses & _NO_VALUE)
 
     @property
     def groups(self) -> bool:
@@ -226,7 +227,9 @@ class UnitColumn:
         """
         if self.kind == "empty" or self.repeats:
             return False
-        return bool(self.uses & {"id", "unit"}) or (self.kind == "text" and not self.no_value)
+        return bool(self.suggested_uses & {"id", "unit"}) or (
+            self.kind == "text" and not self.is_named_as_bookkeeping
+        )
 
     def head(self) -> Floats:
         """The numbers in its first rows."""
@@ -270,7 +273,7 @@ class UnitTable:
         cls, parts: Sequence[InputPart], engine: base.Engine | None = None
     ) -> "UnitTable":
         """The parts in an engine; None: they fit into memory."""
-        return cls(parts, engine or backends.AtHand.opened())
+        return cls(parts, engine or backends.InMemoryDuckDB.opened())
 
     @property
     def name(self) -> str:
@@ -340,7 +343,7 @@ class UnitTable:
         is_number = dialect.finite(f"number {name}")  # spares most cells the patterns
         truth = ", ".join(map(dialect.literal, TRUTH))
         marks = ", ".join(map(dialect.literal, CELLS["missing"]))
-        looks = f"{dialect.matches(plain, LOOKS)} OR {plain} IN ({truth})"
+        looks = f"{dialect.matches(plain, VALUE_PATTERN)} OR {plain} IN ({truth})"
         is_mark = f"{plain} IN ({marks})"
         return {
             "present": f"count({self.text(name)})",
@@ -433,7 +436,7 @@ class UnitTable:
     def sample(self) -> "pa.Table":
         """The numbers of some first rows, for all columns by one query."""
         query = self._query(map(self.number, self.names))
-        return self.engine.table(query.around("*", f"LIMIT {SAMPLE}"))
+        return self.engine.table(query.outer_query("*", f"LIMIT {SAMPLE}"))
 
     def distinct(self, columns: Sequence[UnitColumn]) -> int:
         """The number of rows that differ in these columns as texts; an empty cell counts as a
@@ -444,7 +447,7 @@ class UnitTable:
             f"COALESCE({self.text(column.name)}, {empty}) AS t{i}"
             for i, column in enumerate(columns)
         )
-        count = self.engine.table(query.around("DISTINCT *").around("count(*) AS n"))
+        count = self.engine.table(query.outer_query("DISTINCT *").outer_query("count(*) AS n"))
         return int(count["n"][0].as_py())
 
     def numbers_rows(self, column: UnitColumn, cluster: UnitColumn) -> bool:
@@ -455,8 +458,8 @@ class UnitTable:
         has_no_gap = "count(DISTINCT x) = count(*) AND max(x) - min(x) + 1 = count(*)"
         # of each cluster its first number, NULL if it is not counted
         first = f"CASE WHEN {has_no_gap} THEN min(x) END AS first, count(*) AS n"
-        clusters = self._query(cells).around(first, "GROUP BY cluster")
-        summary = clusters.around(
+        clusters = self._query(cells).outer_query(first, "GROUP BY cluster")
+        summary = clusters.outer_query(
             "min(first) AS low, max(first) AS high, count(first) AS counted, "
             "count(*) AS clusters, max(n) AS most"
         )
@@ -467,7 +470,9 @@ class UnitTable:
     def texts(self, column: UnitColumn) -> tuple[str, ...]:
         """The distinct texts of a column, in order."""
         query = self._query([f"{self.text(column.name)} AS value"])
-        return tuple(sorted(self.engine.table(query.around("DISTINCT value"))["value"].to_pylist()))
+        return tuple(
+            sorted(self.engine.table(query.outer_query("DISTINCT value"))["value"].to_pylist())
+        )
 
     def check(
         self, ids: Sequence[UnitColumn], numbers: Sequence[UnitColumn], rule: rules.Rules
@@ -510,7 +515,9 @@ class UnitTable:
 
     def _query(self, cells: Iterable[str]) -> base.Query:
         """The query of these cells, as SQL, of all rows."""
-        return base.Query.over(self.selections, [", ".join(cells)] * len(self.selections))
+        return base.Query.from_selections(
+            self.selections, [", ".join(cells)] * len(self.selections)
+        )
 
 
 class Bookkeeping(NamedTuple):

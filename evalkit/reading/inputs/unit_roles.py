@@ -27,20 +27,20 @@ from evalkit.reading.inputs.unit_columns import (
 )
 from evalkit.reading.matching.column_names import (
     NAMES,
+    NAMES_BY_USE,
     PREDICTION_WORDS,
-    USES,
     is_bookkeeping,
     snake_case,
     uses_of,
 )
-from evalkit.reading.matching.commands import invocation
-from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
+from evalkit.reading.matching.commands import command_or_call
+from evalkit.reading.matching.proposal import Choice, Proposal, ReadingWay, reading_ways
 from evalkit.reading.matching.samples import (
     ACTUALS,
     ANSWERS,
     ColumnSample,
     SampledTable,
-    differing,
+    distinct_name_parts,
     samples_of,
 )
 from evalkit.reading.tables import columns as column_roles, formats
@@ -77,13 +77,13 @@ class FreeColumns:
         """The names of the columns."""
         return [column.name for column in self.columns]
 
-    def of_kind(self, kind: str) -> list[UnitColumn]:
+    def columns_of_kind(self, kind: str) -> list[UnitColumn]:
         """The columns that hold numbers, text, or nothing ("empty")."""
         return [column for column in self.columns if column.kind == kind]
 
-    def used_as(self, use: str) -> list[UnitColumn]:
+    def columns_used_as(self, use: str) -> list[UnitColumn]:
         """The columns whose names suggest this use."""
-        return [column for column in self.columns if use in column.uses]
+        return [column for column in self.columns if use in column.suggested_uses]
 
     @property
     def repeats(self) -> list[UnitColumn]:
@@ -102,7 +102,7 @@ class FreeColumns:
     def usual(self, use: str) -> list[UnitColumn]:
         """The columns whose names suggest this use, the clearest first."""
         columns: list[UnitColumn] = []
-        for name in USES[use]:
+        for name in NAMES_BY_USE[use]:
             columns += [column for column in self.columns if column.key == name]
         return columns
 
@@ -110,7 +110,7 @@ class FreeColumns:
         """The error for a role without a column."""
         return column_roles.unresolved([role], self.table.names, self.table.name)
 
-    def only(self, role: str, candidates: Sequence[UnitColumn]) -> UnitColumn | None:
+    def single_candidate(self, role: str, candidates: Sequence[UnitColumn]) -> UnitColumn | None:
         """The candidate for a role, None without one. Raises InputError if there are several."""
         if len(candidates) > 1:
             names = column_roles.listed([repr(column.name) for column in candidates])
@@ -129,12 +129,12 @@ class FreeColumns:
         if not named and any(column.key == "value" for column in self.columns):
             named = usual
         exact = [column for column in named if column.name == "system"]
-        return self.only("system", exact or named)
+        return self.single_candidate("system", exact or named)
 
     def metric(self) -> UnitColumn | None:
         """The column that names the metrics, also by words such as solved; None without one."""
         usual = self.usual("metric")[:1]
-        return usual[0] if usual and not usual[0].clean else None
+        return usual[0] if usual and not usual[0].holds_only_numbers else None
 
     def value(self) -> UnitColumn:
         """The column of the values of a long table.
@@ -144,8 +144,12 @@ class FreeColumns:
         """
         usual = [column for column in self.usual("value") if column.kind == "numbers"]
         exact = [column for column in usual[:1] if column.name == "value"]
-        numbers = [column for column in self.of_kind("numbers") if not column.no_value]
-        value = self.only("value", exact or usual or numbers)
+        numbers = [
+            column
+            for column in self.columns_of_kind("numbers")
+            if not column.is_named_as_bookkeeping
+        ]
+        value = self.single_candidate("value", exact or usual or numbers)
         if value is None:
             raise refused(self.table.name, "no_value", columns=", ".join(map(repr, self.names)))
         return value
@@ -154,12 +158,16 @@ class FreeColumns:
     def systems(self) -> list[UnitColumn]:
         """The columns of a wide table that may be systems."""
         aside = {"truth", "aside"}
-        numbers = self.of_kind("numbers")
-        return [column for column in numbers if not column.no_value and not column.uses & aside]
+        numbers = self.columns_of_kind("numbers")
+        return [
+            column
+            for column in numbers
+            if not column.is_named_as_bookkeeping and not column.suggested_uses & aside
+        ]
 
     def counters(self, cluster: UnitColumn) -> list[UnitColumn]:
         """The columns that number the rows of each cluster."""
-        numbers = self.of_kind("numbers")
+        numbers = self.columns_of_kind("numbers")
         return [column for column in numbers if self.table.numbers_rows(column, cluster)]
 
     @property
@@ -180,10 +188,12 @@ class FreeColumns:
         A usual name decides, then an id, then a single text column, then a single repetition.
         Raises InputError with the candidates if several text columns remain.
         """
-        if named := self._usual_unit() or self.used_as("id")[:1]:
+        if named := self._usual_unit() or self.columns_used_as("id")[:1]:
             return named
-        texts = [column for column in self.of_kind("text") if not column.no_value]
-        unit = self.only("unit", texts or self.repeats)
+        texts = [
+            column for column in self.columns_of_kind("text") if not column.is_named_as_bookkeeping
+        ]
+        unit = self.single_candidate("unit", texts or self.repeats)
         return [unit] if unit else []
 
     def units_within(
@@ -196,7 +206,7 @@ class FreeColumns:
         metric) and repetition, or at least for more than half of them. Of several such columns it
         is the one with the fewest units.
         """
-        if cluster is None or self._usual_unit() or self.used_as("id"):
+        if cluster is None or self._usual_unit() or self.columns_used_as("id"):
             return []
         table = self.table
         repeated = [column for column in (*beside, *self.repeats) if column]
@@ -205,7 +215,7 @@ class FreeColumns:
         combinations = table.distinct(repeated)
         units = dict[UnitColumn, int]()
         for column in self.columns:
-            if column.repeats or column.kind == "empty" or "value" in column.uses:
+            if column.repeats or column.kind == "empty" or "value" in column.suggested_uses:
                 continue
             number = table.distinct([cluster, column])
             is_unique = table.distinct([cluster, column, *repeated]) == table.rows
@@ -223,23 +233,23 @@ class FreeColumns:
         if usual := self._usual_unit():
             return usual
         tool_names = ("unnamed", "level", "column")  # given to a column without a name
-        for column in self.used_as("id"):
+        for column in self.columns_used_as("id"):
             if column.kind != "empty" and not column.key.startswith(tool_names):
                 return [column]
-        texts = self.of_kind("text")
+        texts = self.columns_of_kind("text")
         for column in texts:
             if column.distinct:
                 return [column]
         if len(texts) == 1 and self.repeats:
             return texts
-        return [column for column in self.used_as("split") if column.distinct][:1]
+        return [column for column in self.columns_used_as("split") if column.distinct][:1]
 
     def _usual_unit(self) -> list[UnitColumn]:
         """The column with the usual name of a unit; before a column of folds also that of their
         repetition, as fold 1 of another repetition is another fold. Empty without one.
         """
         unit = self.usual("unit")[:1]
-        if not unit or "fold" not in unit[0].uses:
+        if not unit or "fold" not in unit[0].suggested_uses:
             return unit
         repeats = [column for column in self.usual("repeat") if column not in unit]
         return [*repeats[:1], *unit]
@@ -251,14 +261,14 @@ class UnitRoles:
 
     ids: the columns that identify units, empty if each row is one. cluster: the column of clusters;
     None if units are independent. values: for a wide table one column per system; for a long one a
-    single column, whose rows name their `system` and perhaps `metric`. rest: the columns without a
-    role. chosen: role -> column, as the user names them.
+    single column, whose rows name their `system` and perhaps `metric`. free_columns: the columns
+    without a role. chosen: role -> column, as the user names them.
     """
 
     ids: Sequence[UnitColumn]
     cluster: UnitColumn | None
     values: Sequence[UnitColumn]
-    rest: FreeColumns
+    free_columns: FreeColumns
     chosen: Mapping[str, str]
     system: UnitColumn | None = None
     metric: UnitColumn | None = None
@@ -313,7 +323,7 @@ class UnitRoles:
         values = chosen_systems or free.systems
         if not values:
             part = columns.table.parts[0]
-            refuse_predictions(part, ways(part))
+            refuse_predictions(part, reading_ways(part))
             raise refused(columns.table.name, "no_system", columns=", ".join(columns.names))
         roles = cls(ids, cluster, values, free, chosen).checked()
         if not chosen_systems:
@@ -327,24 +337,26 @@ class UnitRoles:
         Raises InputError if no column identifies units.
         """
         # true without ids too
-        only_repeats = all(column.repeats and "unit" not in self.ids[0].uses for column in self.ids)
+        only_repeats = all(
+            column.repeats and "unit" not in self.ids[0].suggested_uses for column in self.ids
+        )
         if self.cluster and only_repeats:
             return replace(self, ids=[self.cluster])
         if not self.ids:
-            raise self.rest.lacking("unit")
+            raise self.free_columns.lacking("unit")
         return self
 
     def checked(self) -> "UnitRoles":
         """The roles without a column in two of them. Raises InputError for a row of totals."""
         refuse_totals(self.ids)
-        rest = self.rest.without([*self.ids, *self.values])
+        free_columns = self.free_columns.without([*self.ids, *self.values])
         cluster = None if self.cluster in self.ids else self.cluster
-        return replace(self, rest=rest, cluster=cluster)
+        return replace(self, free_columns=free_columns, cluster=cluster)
 
     @property
     def table(self) -> UnitTable:
         """The table of the columns."""
-        return self.rest.table
+        return self.free_columns.table
 
     @property
     def stated(self) -> bool:
@@ -355,7 +367,7 @@ class UnitRoles:
     def guess(self) -> str:
         """The column of values of a long table if only its cells suggest it; else ""."""
         value = self.values[0]
-        is_named = "value" in self.chosen or "value" in value.uses
+        is_named = "value" in self.chosen or "value" in value.suggested_uses
         return "" if self.system is None or is_named else value.name
 
     @property
@@ -377,7 +389,7 @@ class UnitRoles:
     @property
     def task(self) -> list[UnitColumn]:
         """The column that names the task of a unit, if there is one."""
-        return self.rest.used_as("task")[:1]
+        return self.free_columns.columns_used_as("task")[:1]
 
     @property
     def groups(self) -> list[UnitColumn]:
@@ -385,7 +397,9 @@ class UnitRoles:
         if self.system and not self.table.logged:
             return self.task
         return [
-            column for column in self.rest.columns if column.kind == "text" or "id" in column.uses
+            column
+            for column in self.free_columns.columns
+            if column.kind == "text" or "id" in column.suggested_uses
         ]
 
     @property
@@ -393,7 +407,7 @@ class UnitRoles:
         """The columns of `groups` whose texts are read: for large tables those of tasks alone. Logs
         are held in memory at any size.
         """
-        in_memory = self.table.engine.at_hand or self.table.logged
+        in_memory = self.table.engine.is_for_memory or self.table.logged
         return self.groups if in_memory else self.task
 
     @property
@@ -430,10 +444,10 @@ class UnitRoles:
     @property
     def name(self) -> str:
         """The noun for what a value of the input describes."""
-        return self.ids[-1].name if self.ids else self.varying
+        return self.ids[-1].name if self.ids else self.varying_noun
 
     @property
-    def varying(self) -> str:
+    def varying_noun(self) -> str:
         """The noun for what varies independently: the cluster, else the unit."""
         if self.cluster:
             return self.cluster.name
@@ -467,7 +481,9 @@ _UNIT_OF_MEASUREMENT = re.compile(
     rf"([ _.]*[(\[].*[)\]]|[ _.]({'|'.join(usual('measurement')['units'])}))+$"
 )
 TOLERANCE = 1e-3  # of a mean that was rounded to a few digits
-_NAME_OF_SIDE = re.compile(rf"({'|'.join(USES['system'])})_?(a|b|1|2|left|right|first|second)")
+_NAME_OF_SIDE = re.compile(
+    rf"({'|'.join(NAMES_BY_USE['system'])})_?(a|b|1|2|left|right|first|second)"
+)
 
 
 def refuse_other_units(roles: UnitRoles) -> None:
@@ -478,8 +494,8 @@ def refuse_other_units(roles: UnitRoles) -> None:
     it.
     """
     table = roles.table
-    groups = [column for column in roles.rest.columns if column.groups]
-    if roles.rest.repeats or not groups or roles.cells == table.rows:
+    groups = [column for column in roles.free_columns.columns if column.groups]
+    if roles.free_columns.repeats or not groups or roles.cells == table.rows:
         return
     values_per_unit = len(roles.metrics) * len(roles.systems) if roles.system else 1
     with_few_texts = [
@@ -533,22 +549,22 @@ def refuse_other_tables(roles: UnitRoles, columns: FreeColumns, free: FreeColumn
     columns: all columns. free: all but those of units.
     """
     part = columns.table.parts[0]
-    possible = ways(part)
+    possible = reading_ways(part)
     refuse_predictions(part, possible)
     refuse_answers(part, [column.name for column in roles.values])
     refuse_users(roles, possible)
     if free.totals:
-        labels = [column for column in columns.of_kind("text") if column.distinct]
+        labels = [column for column in columns.columns_of_kind("text") if column.distinct]
         if labels:
             refuse_counts(free, labels[0])
     if not roles.stated:
         _refuse_ids_of_no_units(roles, part)
-    refuse_bookkeeping(roles, free.of_kind("numbers"))
+    refuse_bookkeeping(roles, free.columns_of_kind("numbers"))
     refuse_draws_as_systems(roles)
     refuse_words_of_systems(roles)
     if roles.stated:
         return
-    for column in columns.used_as("training"):
+    for column in columns.columns_used_as("training"):
         if column.distinct:
             raise refused(part.name, "steps", column=column.name)
     if roles.cluster is None:
@@ -560,7 +576,7 @@ def refuse_words_of_systems(roles: UnitRoles) -> None:
     with those of the systems: it would vanish.
     """
     names = [column.name for column in roles.values]
-    for column in roles.rest.of_kind("text"):
+    for column in roles.free_columns.columns_of_kind("text"):
         is_alike = are_of_one_family([*names, column.name])
         if is_alike and roles.table.distinct([column]) == 2:
             column.refuse_text()
@@ -571,7 +587,7 @@ def _refuse_ids_of_no_units(roles: UnitRoles, part: InputPart) -> None:
     of their column or by their texts.
     """
     for column in roles.ids:
-        if "metric" in column.uses:
+        if "metric" in column.suggested_uses:
             raise refused(part.name, "metrics", column=column.name)
         if column.key in NAMES["terms"]:
             raise refused(part.name, "terms", column=column.name)
@@ -611,7 +627,7 @@ def refuse_draws_as_systems(roles: UnitRoles) -> None:
 
 def _invocation_of_systems(part: InputPart, systems: Sequence[str]) -> str:
     """The command of the significance report that names these columns as systems, or the call."""
-    return invocation(part, Way(Proposal("significance"), Choice(systems=systems), ""))
+    return command_or_call(part, ReadingWay(Proposal("significance"), Choice(systems=systems), ""))
 
 
 class UnclearSystems(InputError):
@@ -636,7 +652,11 @@ def refuse_bookkeeping(roles: UnitRoles, numeric: Sequence[UnitColumn]) -> None:
         return
     part = roles.table.parts[0]
     numbered = [column for column in numeric if column.name in bookkeeping.columns]
-    if bookkeeping.kind == RUNNING_NUMBER and "training" in numbered[0].uses and not roles.stated:
+    if (
+        bookkeeping.kind == RUNNING_NUMBER
+        and "training" in numbered[0].suggested_uses
+        and not roles.stated
+    ):
         raise refused(part.name, "steps", column=numbered[0].name)
     possible_systems = [column for column in roles.values if column.name not in bookkeeping.columns]
     possible = (
@@ -661,7 +681,7 @@ def may_be_systems(columns: Sequence[UnitColumn]) -> bool:
     return are_alike(columns) and not tells_apart
 
 
-def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
+def refuse_features(roles: UnitRoles, possible: Sequence[ReadingWay]) -> None:
     """Raise UnclearSystems unless columns of numbers are values of systems by their names, or by
     their cells in a table whose rows are units by another column.
 
@@ -672,7 +692,11 @@ def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
     models = [name for name in names if ColumnSample(name, ()).is_model]
     stem = "" if part.unnamed else _table_name(part).partition(".")[0]
     may_be_predictions = bool(models) or len(names) == 1
-    answers = [column for column in roles.rest.used_as("truth") if column.clean]
+    answers = [
+        column
+        for column in roles.free_columns.columns_used_as("truth")
+        if column.holds_only_numbers
+    ]
     is_answered = may_be_predictions and bool(answers)
     if not is_answered and (are_of_one_family(names) or measure_of(stem)):
         return
@@ -680,7 +704,7 @@ def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
     if alike and not is_answered:
         if models and not possible:  # the others are models of the user's own names
             return
-        if any(column.distinct for column in roles.ids) or roles.rest.repeats:
+        if any(column.distinct for column in roles.ids) or roles.free_columns.repeats:
             if models:
                 _refuse_forecasts_of_counts(part, possible)
             return  # the rows are units
@@ -695,7 +719,7 @@ def refuse_features(roles: UnitRoles, possible: Sequence[Way]) -> None:
     raise UnclearSystems(f"{part.name}: {problem}", systems)
 
 
-def _refuse_forecasts_of_counts(part: InputPart, possible: Sequence[Way]) -> None:
+def _refuse_forecasts_of_counts(part: InputPart, possible: Sequence[ReadingWay]) -> None:
     """Raise InputError for fractions of models beside whole numbers that they could forecast, with
     the report that reads them: values of one metric would all be whole, or none.
 
@@ -729,7 +753,7 @@ def are_of_one_family(names: Sequence[str]) -> bool:
     if [name.lower() for name in names] == list(LETTERS[: len(names)]):
         return True
     plain = [_UNIT_OF_MEASUREMENT.sub("", name.lower()) for name in names]
-    return differing(plain) != plain
+    return distinct_name_parts(plain) != plain
 
 
 def are_alike(columns: Sequence[UnitColumn]) -> bool:
@@ -754,16 +778,20 @@ def value_of_long(free: FreeColumns) -> UnitColumn:
     try:
         value = free.value()
     except InputError:
-        refuse_predictions(part, ways(part), is_long=True)
+        refuse_predictions(part, reading_ways(part), is_long=True)
         raise
-    if "value" not in value.uses:
-        refuse_predictions(part, ways(part), is_long=True)
-        if answers := [column.name for column in free.used_as("truth") if column.kind == "text"]:
+    if "value" not in value.suggested_uses:
+        refuse_predictions(part, reading_ways(part), is_long=True)
+        if answers := [
+            column.name for column in free.columns_used_as("truth") if column.kind == "text"
+        ]:
             raise refused(part.name, "long_answers", answer=answers[0], value=value.name)
     return value
 
 
-def refuse_predictions(part: InputPart, possible: Sequence[Way], *, is_long: bool = False) -> None:
+def refuse_predictions(
+    part: InputPart, possible: Sequence[ReadingWay], *, is_long: bool = False
+) -> None:
     """Raise InputError for predictions beside what they predict, with the report that reads them.
 
     possible: the ways to read the part. is_long: True if one column would hold the values of all
@@ -779,7 +807,7 @@ def refuse_predictions(part: InputPart, possible: Sequence[Way], *, is_long: boo
         raise _answers_refused(part, way, is_long=is_long)
 
 
-def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> InputError:
+def _answers_refused(part: InputPart, way: ReadingWay, *, is_long: bool = False) -> InputError:
     """The error for predictions beside what they predict, which the way reads."""
     proposal = way.proposal
     names = proposal.predicted_columns
@@ -791,7 +819,7 @@ def _answers_refused(part: InputPart, way: Way, *, is_long: bool = False) -> Inp
         "answers",
         answer=proposal.answer or proposal.columns.get("grade", ""),
         predictions=column_roles.listed(map(repr, names), 5),
-        way=invocation(part, way),
+        way=command_or_call(part, way),
         values=values,
     )
 
@@ -844,7 +872,7 @@ def are_named_after(names: Sequence[str], labels: Collection[str]) -> bool:
     return len(names_of_labels) == len(names)
 
 
-def refuse_users(roles: UnitRoles, possible: Sequence[Way]) -> None:
+def refuse_users(roles: UnitRoles, possible: Sequence[ReadingWay]) -> None:
     """Raise InputError for users of an A/B test, if the arm would be a system or what users did
     would be that of one system, and for interleaved sessions, with the command of the report that
     reads them.
@@ -857,12 +885,12 @@ def refuse_users(roles: UnitRoles, possible: Sequence[Way]) -> None:
         return
     if "team" in way.proposal.columns:
         team = way.proposal.columns["team"]
-        raise refused(part.name, "sessions", team=team, way=invocation(part, way))
+        raise refused(part.name, "sessions", team=team, way=command_or_call(part, way))
     arm = way.proposal.columns["arm"]
     values = [column.name for column in roles.values]
     if arm in values or len(values) == 1:
         raise refused(
-            part.name, "users", arm=arm, way=invocation(part, way), systems=written(values)
+            part.name, "users", arm=arm, way=command_or_call(part, way), systems=written(values)
         )
 
 
@@ -873,7 +901,7 @@ def refuse_files(roles: UnitRoles, largest: int) -> None:
     largest: the largest number of rows of a unit.
     """
     files = dict.fromkeys(map(_table_name, roles.table.parts))
-    if 1 < largest <= len(files) and not roles.rest.repeats:
+    if 1 < largest <= len(files) and not roles.free_columns.repeats:
         listed = column_roles.listed(files, 3)
         draws = written({"unit": roles.name})
         raise InputError(sentence("same_units", files=listed, unit=roles.name, draws=draws))
@@ -916,7 +944,7 @@ def refuse_summaries(roles: UnitRoles, ids: "pa.Array", columns: Sequence[Floats
 
 def refuse_pairs(columns: FreeColumns) -> None:
     """Raise InputError for a table whose rows each name two systems that they compare."""
-    texts = columns.of_kind("text")
+    texts = columns.columns_of_kind("text")
     sides = [column.name for column in texts if _NAME_OF_SIDE.fullmatch(column.key)]
     if len(sides) > 1:
         raise refused(columns.table.name, "pairs", first=sides[0], second=sides[1])

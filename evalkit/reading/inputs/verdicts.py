@@ -14,7 +14,7 @@ import numpy as np
 
 from evalkit.arrays import InputError
 from evalkit.findings import kinds
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.parameters.reports import SignificanceParameters
 from evalkit.reading.matching.samples import SampledTable
 from evalkit.reading.matching.verdict_columns import (
@@ -45,12 +45,12 @@ class WinShares(InputPart):
     """A table of verdicts as values per unit: a column of wins for each of the two systems in place
     of the columns of verdicts.
 
-    table: the Arrow table. original: the part that was read. ties: the number of rows without a
-    winner.
+    table: the Arrow table. original_part: the part that was read. ties: the number of rows without
+    a winner.
     """
 
     table: "pa.Table"
-    original: InputPart
+    original_part: InputPart
     layout_of_verdicts: VerdictLayout
     systems: tuple[str, str]
     ties: int
@@ -62,7 +62,7 @@ class WinShares(InputPart):
 
     def fingerprint(self, rows: int) -> Source:
         """The file that was read, as the page names it."""
-        return self.original.fingerprint(rows)
+        return self.original_part.fingerprint(rows)
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
@@ -82,7 +82,7 @@ def with_win_shares(
     """
     first = parts[0]
     user_names_columns = p.systems or p.columns.keys() - {"unit"}
-    if user_names_columns or len(first.columns) < 2 or first.rows > USUAL.reading.rows:
+    if user_names_columns or len(first.columns) < 2 or first.rows > USUAL_LIMITS.reading.rows:
         return parts, p
     layout = layout_of(first)
     if layout is None:
@@ -153,7 +153,7 @@ def _win_shares(part: InputPart, layout: VerdictLayout) -> WinShares:
         path=path,
         columns=tuple(table.column_names),
         table=table,
-        original=part,
+        original_part=part,
         layout_of_verdicts=layout,
         systems=systems,
         ties=sum(plain(text) in TIES for text in verdicts),

@@ -13,7 +13,7 @@ from evalkit.reading.tables.columns import facts, refused
 
 NAMES = facts("unit_names")
 # the usual names for each use of a column, the least ambiguous first
-USES: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
+NAMES_BY_USE: Mapping[str, Sequence[str]] = NAMES["uses"] | {"split": usual("folds")["columns"]}
 # the name of a set of rows, such as valid or dev -> its split
 SETS = dict[str, str]()
 for _split, _names in NAMES["folds"].items():
@@ -33,14 +33,14 @@ _ID = re.compile(
 )
 
 
-def comparable(name: str) -> str:
+def comparable_name(name: str) -> str:
     """A name in the form in which names of systems and metrics are compared: in small letters, with
     underscores in place of blanks and hyphens.
 
     A capital does not begin a word, as it would break names such as AutoETS; only Id at the end is
     a word of its own.
 
-    >>> comparable(" Question ID"), comparable("questionId")
+    >>> comparable_name(" Question ID"), comparable_name("questionId")
     ('question_id', 'question_id')
     """
     with_id_apart = re.sub(r"(?<=[a-z])(?=I[dD]$)", "_", name.strip())  # questionId -> question_Id
@@ -62,8 +62,8 @@ def uses_of(name: str) -> frozenset[str]:
     >>> [sorted(uses_of(name)) for name in ("question_id", "Unnamed: 0", "Num_Rel", "p", "bm25")]
     [['id', 'unit'], ['id'], ['aside'], ['aside'], []]
     """
-    compared = comparable(name)
-    uses = {use for use, names in USES.items() if compared in names}
+    compared = comparable_name(name)
+    uses = {use for use, names in NAMES_BY_USE.items() if compared in names}
     uses |= {use for use, patterns in PATTERNS.items() if is_like(name, patterns)}
     if _ID.fullmatch(compared):
         uses.add("id")
@@ -103,7 +103,7 @@ def snake_case(name: str) -> str:
     with_words = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", "_", untyped)
     # names of a quantity of one letter, observed or simulated: Qobs becomes Q_obs, ysim y_sim
     with_words = re.sub(r"(?i)^([a-z])(obs|sim|pred|true)$", r"\1_\2", with_words)
-    return re.sub(r"\W+", "_", comparable(with_words)).strip("_")
+    return re.sub(r"\W+", "_", comparable_name(with_words)).strip("_")
 
 
 def is_bookkeeping(name: str) -> bool:

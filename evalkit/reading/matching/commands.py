@@ -8,7 +8,7 @@ from typing import TypeVar
 from evalkit.arrays import InputError, ParameterError
 from evalkit.parameters.kinds import written
 from evalkit.parameters.reports import Parameters
-from evalkit.reading.matching.proposal import Choice, Proposal, Way, ways
+from evalkit.reading.matching.proposal import Choice, Proposal, ReadingWay, reading_ways
 from evalkit.reading.matching.verdict_columns import layout_of
 from evalkit.reading.tables import sources
 from evalkit.reading.tables.columns import MissingColumn
@@ -32,10 +32,10 @@ def command(report: str, files: Sequence[str], parameters: Mapping[str, str]) ->
     return shlex.join(words)
 
 
-def call(report: str, parameters: Mapping[str, str]) -> str:
+def python_call(report: str, parameters: Mapping[str, str]) -> str:
     """The call in Python that makes a report of a table in memory.
 
-    >>> call("rating", {"columns": "actual=y"})
+    >>> python_call("rating", {"columns": "actual=y"})
     "evalkit.rating(preds=data, columns='actual=y')"
     """
     arguments = ["preds=data", *(f"{name}={value!r}" for name, value in parameters.items())]
@@ -58,14 +58,15 @@ def advised_problem(part: InputPart, report: str, problem: str, *, is_only_part:
     command for each of them; else one of the closest report that reads the part without a choice.
     is_only_part: if not, the problem may be that of another part.
     """
-    possible = ways(part)
+    possible = reading_ways(part)
     ambiguous = [way for way in possible if way.needs_choice and way.proposal.report == report]
     if ambiguous:
-        calls = " or ".join(invocation(part, way) for way in ambiguous)
+        calls = " or ".join(command_or_call(part, way) for way in ambiguous)
         return f"{part.name}: {ambiguous[0].ambiguity}; {calls}"
     clear = [way for way in possible if not way.needs_choice]
-    if not clear and layout_of(part):  # a table of pairwise verdicts, of which `ways` has none
-        clear = [Way(Proposal("significance"), Choice(), "")]
+    # a table of pairwise verdicts, of which `reading_ways` has none
+    if not clear and layout_of(part):
+        clear = [ReadingWay(Proposal("significance"), Choice(), "")]
     if not clear:
         return ""
     closest = clear[0]
@@ -75,18 +76,18 @@ def advised_problem(part: InputPart, report: str, problem: str, *, is_only_part:
             return ""
         # it reads the part by default, so the user's parameters were in the way
         reader = f"without the other parameters {reader}"
-    return f"{problem}; {reader} reads it: {invocation(part, closest)}"
+    return f"{problem}; {reader} reads it: {command_or_call(part, closest)}"
 
 
-def invocation(part: InputPart, way: Way) -> str:
+def command_or_call(part: InputPart, way: ReadingWay) -> str:
     """The command that reads a part in one way, or for a table in memory the call."""
     parameters = way.choice.parameters
     if part.unnamed:
-        return call(way.proposal.report, parameters)
+        return python_call(way.proposal.report, parameters)
     return command(way.proposal.report, [part.name], parameters)
 
 
-def advising(make: Callable[..., Result]) -> Callable[..., Result]:
+def advise_on_errors(make: Callable[..., Result]) -> Callable[..., Result]:
     """Decorate a function, the first argument of which are the parameters of a report, so that the
     error for a missing column ends with a command that works, if there is one, and each InputError
     names the files that it is about.

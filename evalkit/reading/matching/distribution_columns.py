@@ -21,7 +21,7 @@ from evalkit.metrics.predictive import (
 )
 from evalkit.names import usual
 from evalkit.numbers import listed
-from evalkit.reading.matching.column_names import comparable
+from evalkit.reading.matching.column_names import comparable_name
 from evalkit.reading.tables.columns import facts
 
 # uses of words that name no part of a distribution
@@ -65,7 +65,7 @@ _LEVEL_BEFORE = re.compile(
 )
 
 
-class Marked(NamedTuple):
+class DistributionMark(NamedTuple):
     """What the name of a column states about a distribution, such as AutoARIMA-lo-80.
 
     owner: the system, AutoARIMA; "" if the name has none. use: of the word, a value of `WORDS`:
@@ -86,23 +86,33 @@ class Marked(NamedTuple):
         return self.use in ("quantile", "low", "high") and len(self.number) > 1
 
 
-def marked(name: str, names: Collection[str] = ()) -> Marked | None:
+def distribution_mark(name: str, names: Collection[str] = ()) -> DistributionMark | None:
     """What the name of a column states about a distribution; None if it states nothing about one.
 
     names: those of all columns. A word that comes first needs a number, or an owner that is the
     name of a column: mean_A may be the mean of a feature A.
 
-    >>> marked("AutoARIMA-lo-80").owner, marked("p10_A").owner, marked("yhat1 5.0%").number
+    >>> (
+    ...     distribution_mark("AutoARIMA-lo-80").owner,
+    ...     distribution_mark("p10_A").owner,
+    ...     distribution_mark("yhat1 5.0%").number,
+    ... )
     ('AutoARIMA', 'A', '5.0%')
-    >>> marked("95% lower").number, marked("model_12_lower").owner
+    >>> distribution_mark("95% lower").number, distribution_mark("model_12_lower").owner
     ('95%', 'model_12')
-    >>> marked("plow_90"), marked("mean_A"), marked("mean_A", ["A"]).use
+    >>> (
+    ...     distribution_mark("plow_90"),
+    ...     distribution_mark("mean_A"),
+    ...     distribution_mark("mean_A", ["A"]).use,
+    ... )
     (None, None, 'mean')
     """
     name = _R_PERCENT.sub(r"\1%", name.strip())
     if (match := _LEVEL_BEFORE.fullmatch(name)) and _use_of(match["word"]) in ("low", "high"):
         number = match["number"].replace(" ", "")
-        return Marked(match["owner"] or "", _use_of(match["word"]), _joined(match["word"]), number)
+        return DistributionMark(
+            match["owner"] or "", _use_of(match["word"]), _joined(match["word"]), number
+        )
     match = _LAST.fullmatch(name)
     if match is None:
         match = _FIRST.fullmatch(name)
@@ -114,7 +124,7 @@ def marked(name: str, names: Collection[str] = ()) -> Marked | None:
     if match["percent"]:
         number += "%"
     word = match["word"]
-    return Marked(match["owner"] or "", _use_of(word), _joined(word), number)
+    return DistributionMark(match["owner"] or "", _use_of(word), _joined(word), number)
 
 
 def _joined(word: str) -> str:
@@ -127,17 +137,17 @@ def _use_of(word: str) -> str:
     return WORDS[_joined(word)]
 
 
-def _marked_by_level(name: str, names: Collection[str]) -> Marked | None:
+def _marked_by_level(name: str, names: Collection[str]) -> DistributionMark | None:
     """The level of a quantile that stands in a name without a word, such as A_97.5% or A-0.9, as
-    `marked` returns it.
+    `distribution_mark` returns it.
 
     The owner of a share must be a column, because any number may be a version of a system.
     """
     if match := _PERCENT_LAST.fullmatch(name) or _PERCENT_FIRST.fullmatch(name):
-        return Marked(match["owner"] or "", "quantile", "", f"{match['number']}%")
+        return DistributionMark(match["owner"] or "", "quantile", "", f"{match['number']}%")
     for match in (_SHARE_LAST.fullmatch(name), _SHARE_FIRST.fullmatch(name)):
         if match and (match["owner"] or "") in ("", *names):
-            return Marked(match["owner"] or "", "quantile", "", match["number"])
+            return DistributionMark(match["owner"] or "", "quantile", "", match["number"])
     return None
 
 
@@ -221,7 +231,7 @@ def system_key(name: str) -> str:
     >>> system_key("forecast_A"), system_key("yhat"), system_key("AutoARIMA")
     ('a', '', 'autoarima')
     """
-    key = comparable(name)
+    key = comparable_name(name)
     if key in FORECASTS:
         return ""
     for word in FORECASTS:
@@ -276,10 +286,10 @@ def distributions(
     >>> distributions(["y", "a-lo-80", "a-hi-80", "a_p50", "b_lower"])["a"].roles
     {'quantile 0.5': 'a_p50', 'quantile 0.1': 'a-lo-80', 'quantile 0.9': 'a-hi-80'}
     """
-    by_owner = defaultdict[str, dict[str, Marked]](dict)
+    by_owner = defaultdict[str, dict[str, DistributionMark]](dict)
     for name in names:
-        if mark := marked(name, names):
-            by_owner[comparable(mark.owner)][name] = mark
+        if mark := distribution_mark(name, names):
+            by_owner[comparable_name(mark.owner)][name] = mark
     by_key = defaultdict[str, list[_RoleColumn]](list)
     for marks in by_owner.values():
         for column in _role_columns(marks, interval_level):
@@ -289,7 +299,7 @@ def distributions(
 
 
 def _role_columns(
-    marks: Mapping[str, Marked], interval_level: float | None
+    marks: Mapping[str, DistributionMark], interval_level: float | None
 ) -> Iterator[_RoleColumn]:
     """The columns of one owner with their roles, without those whose names do not state what their
     role needs: a level for a quantile, a number for a draw, no number for a moment.
@@ -316,7 +326,9 @@ def _role_columns(
     yield from _bounds(marks, interval_level)
 
 
-def _bounds(marks: Mapping[str, Marked], interval_level: float | None) -> Iterator[_RoleColumn]:
+def _bounds(
+    marks: Mapping[str, DistributionMark], interval_level: float | None
+) -> Iterator[_RoleColumn]:
     """The bounds of one owner as quantiles.
 
     A lower and an upper bound with the same number belong to one interval, whose level it is:
@@ -392,7 +404,7 @@ def _complete(key: str, columns: Sequence[_RoleColumn]) -> DistributionColumns:
     owner = columns[-1].owner
     points = [possible[role][0] for role in (MEAN, MEDIAN) if role in possible]
     point = points[0] if roles and points else ""
-    system = owner if comparable(owner) == key else key
+    system = owner if comparable_name(owner) == key else key
     return DistributionColumns(
         system=system,
         roles={role: possible[role][0] for role in roles},
@@ -429,14 +441,16 @@ def leveled(names: Collection[str]) -> set[str]:
     >>> sorted(leveled(["p5", "p50", "q1", "A", "low_9"]))
     ['p5', 'p50']
     """
-    marks = {name: mark for name in names if (mark := marked(name, names)) and mark.number}
+    marks = {
+        name: mark for name in names if (mark := distribution_mark(name, names)) and mark.number
+    }
     words = {(mark.owner, mark.word) for mark in marks.values() if mark.states_level}
     return {name for name, mark in marks.items() if (mark.owner, mark.word) in words}
 
 
 def states_no_level(name: str) -> bool:
     """True for the bound of an interval without a level, such as yhat_lower."""
-    mark = marked(name)
+    mark = distribution_mark(name)
     return mark is not None and mark.use in ("low", "high") and not mark.number
 
 
@@ -470,9 +484,9 @@ def unread(names: Sequence[str], systems: Sequence[str]) -> list[str]:
     ['p10', 'A_mean']
     """
     keys = {"", *map(system_key, systems)}
-    by_key = defaultdict[str, dict[str, Marked]](dict)
+    by_key = defaultdict[str, dict[str, DistributionMark]](dict)
     for name in names:
-        if mark := marked(name, (*names, *systems)):
+        if mark := distribution_mark(name, (*names, *systems)):
             by_key[system_key(mark.owner)][name] = mark
     stating = set[str]()
     for key in by_key.keys() & keys:
@@ -480,7 +494,9 @@ def unread(names: Sequence[str], systems: Sequence[str]) -> list[str]:
     return [name for name in names if name in stating]
 
 
-def _stating(marks: Mapping[str, Marked], *, names_owner: bool, is_alone: bool) -> set[str]:
+def _stating(
+    marks: Mapping[str, DistributionMark], *, names_owner: bool, is_alone: bool
+) -> set[str]:
     """The columns of one owner that plainly state a part of a distribution.
 
     marks: name of a column -> what it states. names_owner: False if the names have no owner.

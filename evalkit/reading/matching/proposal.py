@@ -2,7 +2,7 @@
 
 One proposal serves the reader of the report, `evalkit inspect` and the refusals. Names that a
 report declares decide first, then usual names whose cells fit, then the only column that can have
-a role by its cells. Columns that fit equally are `unclear`, and none of them is chosen.
+a role by its cells. Columns that fit equally are `ambiguous_roles`, and none of them is chosen.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.arrays import Bools, Floats, InputError, ParameterError, ratio
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.metrics.predictive import DEVIATION, MEAN, MEMBER, is_ensemble
 from evalkit.names import control_of
 from evalkit.parameters.kinds import did_you_mean, written
@@ -49,7 +49,7 @@ from evalkit.reading.matching.samples import (
     POSITIVE_OF,
     ColumnSample,
     SampledTable,
-    differing,
+    distinct_name_parts,
     samples_of,
 )
 from evalkit.reading.tables.columns import facts
@@ -98,18 +98,18 @@ class Choice(NamedTuple):
 class Proposal:
     """How a report could read a part.
 
-    columns: role -> column. predictions: the columns of each system. unclear: role -> the columns
-    that fit equally well. lacking: the roles for which no column fits, or what else the report
-    needs. kind: "binary" or "multi-class", for labels; "" otherwise. positive: the class whose
-    column of probabilities is the score; None if no class has one. metrics: columns of what users
-    did, the deciding one first.
+    columns: role -> column. predictions: the columns of each system. ambiguous_roles: role -> the
+    columns that fit equally well. lacking_roles: the roles for which no column fits, or what else
+    the report needs. kind: "binary" or "multi-class", for labels; "" otherwise. positive: the class
+    whose column of probabilities is the score; None if no class has one. metrics: columns of what
+    users did, the deciding one first.
     """
 
     report: str
     columns: Mapping[str, str] = field(default_factory=dict)
     predictions: Predictions = field(default_factory=dict)
-    unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    lacking: Sequence[str] = ()
+    ambiguous_roles: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    lacking_roles: Sequence[str] = ()
     kind: str = ""
     positive: str | None = None
     metrics: Sequence[str] = ()
@@ -117,7 +117,7 @@ class Proposal:
     @property
     def is_complete(self) -> bool:
         """True if every role that the report needs has one column."""
-        return not self.unclear and not self.lacking
+        return not self.ambiguous_roles and not self.lacking_roles
 
     @property
     def predicted_columns(self) -> list[str]:
@@ -136,7 +136,7 @@ class Proposal:
     def ambiguity(self) -> str:
         """Which columns could have the unclear roles, as a refusal says it; "" if all are clear."""
         sentences = []
-        for role, columns in self.unclear.items():
+        for role, columns in self.ambiguous_roles.items():
             names = " and ".join(map(repr, columns))
             if role == "systems":
                 sentences.append(f"{names} could be the predictions, but no name says so")
@@ -151,18 +151,19 @@ class Proposal:
         """The choices that commands must make to read the part, one per command: an empty one if
         every role is clear, none if a role lacks a column, as no command reads the part then.
         """
-        if self.lacking:
+        if self.lacking_roles:
             return []
-        if not self.unclear:
+        if not self.ambiguous_roles:
             return [Choice()]
-        if "systems" in self.unclear:  # a command for models alone, one for all possible columns
-            possible = self.unclear["systems"]
+        # a command for models alone, one for all possible columns
+        if "systems" in self.ambiguous_roles:
+            possible = self.ambiguous_roles["systems"]
             models = [name for name in possible if ColumnSample(name, ()).is_model]
             choices = [Choice(systems=possible)]
             return [Choice(systems=models), *choices] if models else choices
         # a command per column of the first unclear role; further roles get their first column
-        first_columns = {role: columns[0] for role, columns in self.unclear.items()}
-        role, columns = next(iter(self.unclear.items()))
+        first_columns = {role: columns[0] for role, columns in self.ambiguous_roles.items()}
+        role, columns = next(iter(self.ambiguous_roles.items()))
         return [Choice({**first_columns, role: column}) for column in columns]
 
 
@@ -289,7 +290,7 @@ class LabelSearch:
         return [column for column in columns if not column.is_bookkeeping]
 
     @property
-    def by_name(self) -> list[ColumnSample]:
+    def named_labels(self) -> list[ColumnSample]:
         """The columns that are called labels, unless the predictions cannot be theirs."""
         return [column for column in self.table.named("label") if is_predicted(self.table, column)]
 
@@ -327,7 +328,7 @@ class LabelSearch:
     @cached_property
     def scores(self) -> list[ColumnSample]:
         """The columns of probabilities, by their cells and names."""
-        named = [column for column in self.table.numeric if column.says_prediction]
+        named = [column for column in self.table.numeric_columns if column.says_prediction]
         return [column for column in named if column.is_share]
 
     @cached_property
@@ -363,7 +364,7 @@ def label_candidates(table: SampledTable) -> list[ColumnSample]:
     """The columns that may hold labels, by the surest evidence that speaks for any."""
     search = LabelSearch(table)
     return (
-        search.by_name
+        search.named_labels
         or search.by_completed_name
         or search.by_decisions
         or search.by_decisions_of_models
@@ -458,7 +459,7 @@ def is_predicted(table: SampledTable, label: ColumnSample) -> bool:
     rest = table.without([label])
     if len(label.labels) <= 2 or class_columns(table, label) or decision_candidates(rest, label):
         return True
-    scores = [column for column in table.numeric if column.says_prediction]
+    scores = [column for column in table.numeric_columns if column.says_prediction]
     if label.name in facts("roles")["label"]["names"]:  # whose third label may be an error
         return not any(column.is_share for column in scores)
     return not scores
@@ -531,7 +532,7 @@ def likeliest_first(part: InputPart, choice: Mapping[str, str], labels: Sequence
     choice: the parameters of the command that reads the labels.
     """
     columns = {column.name: column for column in samples_of(part)}
-    for way in ways(part):
+    for way in reading_ways(part):
         if way.choice.parameters != choice or way.proposal.kind != "binary":
             continue
         first_system = next(iter(way.proposal.predictions.values()))
@@ -597,7 +598,9 @@ def are_predicted(table: SampledTable, candidates: Sequence[ColumnSample]) -> bo
     candidates, or beside a column x, with which y may be a coordinate, also correlated with it;
     also if there is no such column.
     """
-    named = [column for column in table.numeric if column.is_model or column.says_prediction]
+    named = [
+        column for column in table.numeric_columns if column.is_model or column.says_prediction
+    ]
     predictions = [column for column in named if column not in candidates]
     if not predictions:
         return True
@@ -613,7 +616,7 @@ def closer_to_forecasts(
     rating, may be that of a feature; empty if there is none. It is much closer, or predictions
     have skill for it and none for the candidate.
     """
-    forecasts = [column for column in table.numeric if tells_of_prediction(column)]
+    forecasts = [column for column in table.numeric_columns if tells_of_prediction(column)]
     if len(candidates) != 1 or not forecasts or not is_usual_name(table, candidates[0]):
         return []
     if candidates[0].words & PLAIN_ANSWERS:
@@ -630,7 +633,7 @@ def closer_to_forecasts(
         has_only_skill = (of_column > of_candidate).all() and of_column.max() > 0
         return bool(is_much_closer or (has_only_skill and of_candidate.max() <= 0))
 
-    rest = [column for column in table.numeric if column not in (*candidates, *forecasts)]
+    rest = [column for column in table.numeric_columns if column not in (*candidates, *forecasts)]
     closer = [column for column in rest if is_closer(column)]
     closer.sort(key=lambda column: skills(column).min(), reverse=True)
     return closer[:1]
@@ -643,14 +646,16 @@ def candidates_by_forecasts(table: SampledTable) -> list[ColumnSample]:
     if by_completion := [column for column in completed(table) if column.numbers is not None]:
         return by_completion
     forecasts = table.named("forecast") or [
-        column for column in table.numeric if column.says_prediction and not column.is_share
+        column for column in table.numeric_columns if column.says_prediction and not column.is_share
     ]
     if not forecasts:
         return []
     # counts and other amounts are bookkeeping, unless they are what is forecast
     amounts = [column for column in table.columns if is_like(column.snake_case_name, AMOUNTS)]
     forecast_amounts = [column for column in amounts if is_forecast(column, forecasts[0])]
-    possible = [column for column in table.numeric + forecast_amounts if column not in forecasts]
+    possible = [
+        column for column in table.numeric_columns + forecast_amounts if column not in forecasts
+    ]
     near = [column for column in possible if is_near_all(column, forecasts)]
     if len(near) == 1:
         return [column for column in near if is_forecast(column, forecasts[0])]
@@ -752,7 +757,7 @@ def score_of_negative_class(table: SampledTable, label: ColumnSample) -> list[Co
     read as the score of the positive class, it would be upside down. Empty otherwise.
     """
     negative = label.labels - {POSITIVE_OF.get(label.labels)}
-    named = [column for column in table.numeric if column.says_prediction]
+    named = [column for column in table.numeric_columns if column.says_prediction]
     if len(named) != 1 or len(negative) != 1:  # two classes remain if none is known as positive
         return []
     return [column for column in named if column.snake_case_name.rpartition("_")[2] in negative]
@@ -784,7 +789,9 @@ def complements(shares: Sequence[ColumnSample], table: SampledTable) -> list[Col
     bookkeeping: pos beside neg is not a position.
     """
     bookkeeping_shares = [
-        column for column in table.columns if column not in table.numeric and column.is_share
+        column
+        for column in table.columns
+        if column not in table.numeric_columns and column.is_share
     ]
     return [
         column
@@ -869,7 +876,7 @@ def predictions_by_system(role: str, columns: Sequence[str]) -> Predictions:
 
     role: that of the columns, such as "score".
     """
-    systems = zip(differing(columns), columns, strict=True)
+    systems = zip(distinct_name_parts(columns), columns, strict=True)
     return {system: {role: column} for system, column in systems}
 
 
@@ -907,7 +914,7 @@ def predictions_of(
     named_by_role = [
         column for column in table.named(role) if column in fitting or not column.is_bookkeeping
     ]
-    named = [column for column in table.numeric if column.says_prediction]
+    named = [column for column in table.numeric_columns if column.says_prediction]
     is_wide = "system" not in roles.columns
     if is_wide and (systems := by_affix(role, named)):
         return systems
@@ -946,9 +953,9 @@ def classification(table: SampledTable, kind: str | None = None) -> Proposal:
         return with_class_columns(roles, class_to_column, decisions, kind)
     reversed_score = score_of_negative_class(roles.table, label)
     roles.table = roles.table.without(decisions + reversed_score)
-    shares = [column for column in roles.table.numeric if column.is_share]
+    shares = [column for column in roles.table.numeric_columns if column.is_share]
     shares += complements(shares, roles.table)
-    features = [column for column in roles.table.numeric if column not in shares]
+    features = [column for column in roles.table.numeric_columns if column not in shares]
     # beside decisions numbers of 0.5 to 1 are the confidence in these, no probability of a class
     probabilities = [column for column in shares if not decisions or column.finite.min() < 0.5]
     scores = roles.table.named("score")
@@ -1040,7 +1047,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     `distributions`.
     """
     if levels_in_rows(table) or column_of_sides(table):
-        return Proposal("rating", lacking=["one column per quantile"])
+        return Proposal("rating", lacking_roles=["one column per quantile"])
     stated = distributions([column.name for column in table.columns], interval_level)
     stated |= draws_around_their_centre(table)
     points = without_distributions(table, stated)
@@ -1048,11 +1055,11 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     if not stated:
         return proposal
     # columns whose names are those of systems with a distribution
-    owners = [column.name for column in points.numeric if system_key(column.name) in stated]
+    owners = [column.name for column in points.numeric_columns if system_key(column.name) in stated]
     if names_forecasts(points) or (owners and proposal.is_complete):
         return with_distributions(table, proposal, stated)
     if owners and not table.systems:
-        unclear = {name for names in proposal.unclear.values() for name in names}
+        unclear = {name for names in proposal.ambiguous_roles.values() for name in names}
         if unclear <= set(owners):  # else columns that fit as well may be further systems
             proposal = point_rating(replace(points, systems=owners))
         return with_distributions(table, proposal, stated)
@@ -1071,7 +1078,7 @@ def rating(table: SampledTable, interval_level: float | None = None) -> Proposal
     if proposal.is_complete and not table.systems:
         # two readings: the points of distributions, or columns without one
         possible = stated_points + proposal.predicted_columns
-        return replace(proposal, predictions={}, unclear={"systems": possible})
+        return replace(proposal, predictions={}, ambiguous_roles={"systems": possible})
     with_points = without_distributions(table, stated, stated_points)
     proposal = point_rating(replace(with_points, systems=stated_points))
     predictions: Predictions = {
@@ -1109,7 +1116,7 @@ def names_forecasts(points: SampledTable) -> bool:
     names = {column.name for column in points.columns}
     if points.systems:
         return set(points.systems) <= names
-    return any(column.says_prediction or column.is_model for column in points.numeric)
+    return any(column.says_prediction or column.is_model for column in points.numeric_columns)
 
 
 def without_distributions(
@@ -1255,7 +1262,7 @@ def point_rating(table: SampledTable) -> Proposal:
         return roles.proposal({})
     if actual.labels <= {"0", "1"}:
         roles.lacking.append("actual")  # two classes are no numbers to forecast
-    near = [column for column in roles.table.numeric if is_near(actual, column)]
+    near = [column for column in roles.table.numeric_columns if is_near(actual, column)]
     models = [column for column in near if column.is_model]
     fitting = [column for column in near if column in models or is_forecast(actual, column)]
     if probabilities_of_classes(roles.table):
@@ -1264,7 +1271,7 @@ def point_rating(table: SampledTable) -> Proposal:
         column.says_prediction for column in fitting
     )
     rivals = rivals_of(models, fitting, partial(skill, actual)) if models else fitting
-    has_features = len(roles.table.numeric) > len(fitting)
+    has_features = len(roles.table.numeric_columns) > len(fitting)
     if has_features:  # which may be correlated with the actual values too
         fitting = rivals
     predictions = predictions_of(roles, "forecast", fitting, any_name=actual_is_named)
@@ -1321,7 +1328,7 @@ def validation(table: SampledTable) -> Proposal:
     if not (outcomes.is_complete and outcomes.kind == "binary"):
         of_numbers = point_rating(table_of_outcomes)
         # of columns that are all unclear, those of two classes go with shares
-        is_of_classes = bool(outcomes.unclear) and not outcomes.lacking
+        is_of_classes = bool(outcomes.ambiguous_roles) and not outcomes.lacking_roles
         if of_numbers.is_complete or not (is_of_classes and predicts_shares(roles.table)):
             outcomes = of_numbers
         forecasts = of_numbers.predictions.items()
@@ -1335,14 +1342,14 @@ def validation(table: SampledTable) -> Proposal:
         "validation",
         columns,
         predictions,
-        unclear={**roles.unclear, **outcomes.unclear},
-        lacking=[*roles.lacking, *outcomes.lacking],
+        ambiguous_roles={**roles.unclear, **outcomes.ambiguous_roles},
+        lacking_roles=[*roles.lacking, *outcomes.lacking_roles],
     )
 
 
 def predicts_shares(table: SampledTable) -> bool:
     """True if all numbers that are predictions by their names lie within 0 and 1."""
-    predictions = [column for column in table.numeric if tells_of_prediction(column)]
+    predictions = [column for column in table.numeric_columns if tells_of_prediction(column)]
     return bool(predictions) and all(column.is_share for column in predictions)
 
 
@@ -1362,7 +1369,7 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     roles.take_if_any("system", systems)
     rank = roles.table.named("rank")
     if graded:
-        numbers = [column for column in roles.table.numeric if column not in rank]
+        numbers = [column for column in roles.table.numeric_columns if column not in rank]
         like_grades = [
             column
             for column in numbers
@@ -1374,11 +1381,11 @@ def ranking(table: SampledTable, *, graded: bool = True) -> Proposal:
     roles.table = roles.table.without(
         [
             column
-            for column in roles.table.numeric
+            for column in roles.table.numeric_columns
             if is_constant_within(query, column) and not tells_of_prediction(column)
         ]
     )
-    scores = [] if rank else roles.table.numeric
+    scores = [] if rank else roles.table.numeric_columns
     # the query and the item say that this is a ranked list, so that scores need no name
     predictions = predictions_of(roles, "score", scores, any_name=True)
     if "score" in roles.lacking and len(rank) == 1:
@@ -1456,7 +1463,8 @@ def users(table: SampledTable) -> Proposal:
     predicting = [
         column
         for column in columns
-        if column not in answers and (column in roles.table.numeric or column.says_prediction)
+        if column not in answers
+        and (column in roles.table.numeric_columns or column.says_prediction)
     ]
     if not is_test or (answers and predicting):
         roles.lacking.append("users")
@@ -1476,7 +1484,7 @@ REPORTS: Mapping[str, Callable[[SampledTable], Proposal]] = {
 }
 
 
-class Way(NamedTuple):
+class ReadingWay(NamedTuple):
     """A way to read a part: a complete proposal, and the choice that a command must make for it.
 
     ambiguity: why it must choose, as a refusal says it; "" if the choice is empty.
@@ -1503,12 +1511,12 @@ def _with_row_per_forecast(part: InputPart) -> InputPart:
     they are.
     """
     try:
-        return with_row_per_forecast([part], {}, USUAL.reading)[0]
+        return with_row_per_forecast([part], {}, USUAL_LIMITS.reading)[0]
     except InputError:
         return part
 
 
-def ways(part: InputPart) -> list[Way]:
+def reading_ways(part: InputPart) -> list[ReadingWay]:
     """The ways to read a part: the closest report first, and those that need a choice last."""
     possible = []
     for report, propose in REPORTS.items():
@@ -1521,7 +1529,7 @@ def ways(part: InputPart) -> list[Way]:
                 both = Choice(choice.columns, second_choice.systems or choice.systems)
                 proposal = propose(SampledTable.from_part(shown, both.columns, both.systems))
                 if proposal.is_complete:
-                    possible.append(Way(proposal, both, first.ambiguity))
+                    possible.append(ReadingWay(proposal, both, first.ambiguity))
     # ratings that have forecasts are no grades of a ranked list, unless the table has ranks
     has_ranks = bool(SampledTable.from_part(part, {}).named("rank"))
     if any(way.forecasts_ratings for way in possible) and not has_ranks:
@@ -1534,7 +1542,7 @@ def ways(part: InputPart) -> list[Way]:
     )
 
 
-def is_of_other_scores(part: InputPart, way: Way) -> bool:
+def is_of_other_scores(part: InputPart, way: ReadingWay) -> bool:
     """True for two classes that a choice reads, with scores that are no probabilities."""
     if not way.needs_choice or way.proposal.kind != "binary":
         return False

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalkit.arrays import Floats, InputError, Ints
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.names import usual
-from evalkit.reading.matching.distribution_columns import FORECASTS, marked
+from evalkit.reading.matching.distribution_columns import FORECASTS, distribution_mark
 from evalkit.reading.matching.samples import ColumnSample, SampledTable
 from evalkit.reading.tables.columns import is_number, listed, refused
 from evalkit.reading.tables.frames import Frame
@@ -46,22 +46,22 @@ DECIMALS = 6  # of a level
 class ForecastFrame(Frame):
     """The forecasts of a table with a row per quantile, each in one row.
 
-    original: the table. first_rows: the number there, from 1, of the first row of each forecast.
-    quantile_rows: how many rows it has.
+    original_part: the table. first_rows: the number there, from 1, of the first row of each
+    forecast. quantile_rows: how many rows it has.
     """
 
-    original: InputPart
+    original_part: InputPart
     first_rows: Ints
     quantile_rows: int
 
     def fingerprint(self, rows: int) -> Source:
         """What the report states of the table, with the number of its forecasts."""
         joined = self.quantile_rows if self.quantile_rows > rows else 0
-        return replace(self.original.fingerprint(rows), quantile_rows=joined)
+        return replace(self.original_part.fingerprint(rows), quantile_rows=joined)
 
     def place(self, row: int) -> str:
         """The table and the first row there of a forecast, from 1."""
-        return self.original.place(int(self.first_rows[row - 1]))
+        return self.original_part.place(int(self.first_rows[row - 1]))
 
 
 class QuantileRoles(NamedTuple):
@@ -82,7 +82,7 @@ class QuantileRoles(NamedTuple):
 
 
 def with_row_per_forecast(
-    parts: Sequence[InputPart], chosen: Mapping[str, str], reading: Reading
+    parts: Sequence[InputPart], chosen: Mapping[str, str], reading: ReadingLimits
 ) -> list[InputPart]:
     """The parts, with a row per forecast in place of a row per quantile.
 
@@ -95,7 +95,7 @@ def with_row_per_forecast(
 
 
 def _with_row_per_forecast(
-    part: InputPart, chosen: Mapping[str, str], reading: Reading
+    part: InputPart, chosen: Mapping[str, str], reading: ReadingLimits
 ) -> InputPart:
     """The part with a row per forecast; other parts as they are.
 
@@ -189,7 +189,7 @@ def _intervals_in_rows(table: SampledTable) -> "QuantileRows | None":
     for column in _named(table, "interval_levels"):
         texts = _texts(table.part, column)
         levels = _levels({text for text in texts if text is not None})
-        marks = {name: marked(name) for name in table.part.columns}
+        marks = {name: distribution_mark(name) for name in table.part.columns}
         bounds = [
             [name for name, mark in marks.items() if mark and (mark.use, mark.number) == (use, "")]
             for use in ("low", "high")
@@ -305,7 +305,7 @@ class QuantileRows:
         return self.cells.apply(lambda column: column.factorize()[0])
 
     @cached_property
-    def keys(self) -> list[str]:
+    def forecast_keys(self) -> list[str]:
         """The columns that name a forecast: as few as are needed for it to state each quantile
         once, those with the fewest values. If even all do not suffice, all but the actual value and
         what numbers rows.
@@ -329,8 +329,10 @@ class QuantileRows:
         """The number of each row's forecast, from 0. The first rows of each quantile with the same
         keys are one forecast, the second ones another.
         """
-        columns = [self.codes[name] for name in self.keys]
-        by_forecast = self.cells.groupby([*columns, self._occurrences(self.keys)], sort=False)
+        columns = [self.codes[name] for name in self.forecast_keys]
+        by_forecast = self.cells.groupby(
+            [*columns, self._occurrences(self.forecast_keys)], sort=False
+        )
         numbers: Ints = by_forecast.ngroup().to_numpy()
         return numbers
 
@@ -363,7 +365,7 @@ class QuantileRows:
             path=path,
             columns=tuple(table.column_names),
             table=table,
-            original=self.part,
+            original_part=self.part,
             first_rows=self.row[self.first_rows] + 1,
             quantile_rows=int(self.row.max()) + 1,
         )
@@ -389,7 +391,7 @@ class QuantileRows:
                     column=name,
                     first=first,
                     second=texts.iloc[row],
-                    keys=listed(self.keys) or "no column",
+                    keys=listed(self.forecast_keys) or "no column",
                 )
         return shared
 
@@ -415,7 +417,7 @@ class QuantileRows:
                     quantile=stated,
                     count=lacking.size,
                     total=len(self.first_rows),
-                    keys=listed(self.keys) or "no column",
+                    keys=listed(self.forecast_keys) or "no column",
                 )
             columns[stated] = np.empty(len(self.first_rows))
             columns[stated][self.forecast[has]] = self.values[has]
@@ -425,8 +427,10 @@ class QuantileRows:
         """What each forecast is of, whichever system made it: the texts of its keys, and which of
         several with these it is.
         """
-        keys = self.cells[[key for key in self.keys if key != self.roles.system]].fillna("")
-        occurrences = self._occurrences(self.keys)
+        keys = self.cells[[key for key in self.forecast_keys if key != self.roles.system]].fillna(
+            ""
+        )
+        occurrences = self._occurrences(self.forecast_keys)
         if occurrences.any():
             keys["occurrence"] = (occurrences + 1).astype(str)
         ids: list[str] = keys.iloc[self.first_rows].agg(JOINED.join, axis=1).tolist()

@@ -343,7 +343,7 @@ class SampledTable:
         return [column for column in self.columns if column.numbers is None and column.holds_labels]
 
     @property
-    def numeric(self) -> list[ColumnSample]:
+    def numeric_columns(self) -> list[ColumnSample]:
         """The columns of numbers that may be predictions: no bookkeeping, and not chosen for a
         role.
         """
@@ -392,11 +392,14 @@ def settings_of_searches(columns: Sequence[ColumnSample]) -> list[ColumnSample]:
 SEPARATOR = re.compile(r"([_\-. :/]+)")
 
 
-def differing(names: Sequence[str]) -> list[str]:
+def distinct_name_parts(names: Sequence[str]) -> list[str]:
     """The names without the words at the beginning and at the end that all of them share; of a
     single name all of it.
 
-    >>> differing(["prob_logit", "prob_forest"]), differing(["lgb_pred", "xgb_pred"])
+    >>> (
+    ...     distinct_name_parts(["prob_logit", "prob_forest"]),
+    ...     distinct_name_parts(["lgb_pred", "xgb_pred"]),
+    ... )
     (['logit', 'forest'], ['lgb', 'xgb'])
     """
     if len(names) < 2:

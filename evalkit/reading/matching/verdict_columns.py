@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from evalkit.names import usual
-from evalkit.reading.matching.column_names import USES, comparable
+from evalkit.reading.matching.column_names import NAMES_BY_USE, comparable_name
 from evalkit.reading.matching.samples import ColumnSample, SampledTable
 from evalkit.reading.tables.parts import InputPart
 
@@ -15,7 +15,7 @@ WINNERS, TIES, FIRST, SECOND, OF_ONE = (
 )
 VERDICTS = WINNERS.union(_WORDS["columns"])  # names of the column of verdicts
 PLAIN = frozenset(("a", "b"))  # names of sides that could also name something else
-_MODELS = rf"({'|'.join(USES['system'])})_?"
+_MODELS = rf"({'|'.join(NAMES_BY_USE['system'])})_?"
 FIRST_NAMES = re.compile(_MODELS + "(a|1|left|first)")
 SECOND_NAMES = re.compile(_MODELS + "(b|2|right|second)")
 # winner_model_a, win_b and winner_tie: columns of 0 and 1, one for each side
@@ -59,7 +59,7 @@ def layout_of(part: InputPart) -> VerdictLayout | None:
         verdicts = verdicts_beside(table, models)
         if len(verdicts) != 1:
             return None
-    values = [column for column in table.numeric if column.name not in verdicts + models]
+    values = [column for column in table.numeric_columns if column.name not in verdicts + models]
     if values and not models:
         return None
     return VerdictLayout(verdicts, models)
@@ -117,6 +117,6 @@ def _holds_verdicts(column: ColumnSample, models: Collection[str]) -> bool:
 
 def model_columns(part: InputPart) -> list[str]:
     """The columns that name the first and the second model of each row; empty without both."""
-    first = [name for name in part.columns if FIRST_NAMES.fullmatch(comparable(name))]
-    second = [name for name in part.columns if SECOND_NAMES.fullmatch(comparable(name))]
+    first = [name for name in part.columns if FIRST_NAMES.fullmatch(comparable_name(name))]
+    second = [name for name in part.columns if SECOND_NAMES.fullmatch(comparable_name(name))]
     return [first[0], second[0]] if first and second else []

@@ -16,13 +16,13 @@ import numpy as np
 from evalkit.arrays import InputError, Ints, ParameterError
 from evalkit.machine.progress_bars import progress
 from evalkit.metrics.blocks import Block
-from evalkit.reading.engines.base import Engine, Query, profile, typed
+from evalkit.reading.engines.base import Engine, Query, checked_chunks, profile
 from evalkit.reading.inputs import aligned
 from evalkit.reading.reductions.schema import ATTRIBUTE, Reduced, Schema, Segment
 from evalkit.reading.tables import table as tables
 from evalkit.reading.tables.parts import InputPart, Selection, Source
 from evalkit.reading.tables.rules import LONGEST, BrokenRule, columns_by_type
-from evalkit.reading.tables.table import NONE
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE
 
 Summary = TypeVar("Summary")
 HEAD = 2**14  # rows that tell about where numbers lie
@@ -65,7 +65,7 @@ class Blocks:
     """
 
     engine: Engine
-    pieces: Sequence[TablePart]
+    selected_parts: Sequence[TablePart]
     query: Query
     counts: Sequence[int]
     rows: int
@@ -85,26 +85,26 @@ class Blocks:
     @property
     def columns(self) -> Mapping[str, str]:
         """The columns as the page prints them."""
-        return self.pieces[0].layout.printed_columns
+        return self.selected_parts[0].layout.printed_columns
 
     @property
     def unused_columns(self) -> tuple[str, ...]:
         """The columns that were not read."""
-        return self.pieces[0].layout.unused_columns(self.pieces[0].part)
+        return self.selected_parts[0].layout.unused_columns(self.selected_parts[0].part)
 
     @property
-    def wide(self) -> bool:
+    def has_system_columns(self) -> bool:
         """True if each system has a column of scores."""
-        return bool(self.pieces[0].layout.systems)
+        return bool(self.selected_parts[0].layout.systems)
 
     @property
     def name(self) -> str:
         """The input in an error."""
         return self.query.where
 
-    def ask(self, cells: str, rest: str) -> Any:
+    def query_all_rows(self, cells: str, rest: str) -> Any:
         """The engine's result over all rows: these cells, and what follows the FROM clause."""
-        return self.engine.table(self.query.around(cells, rest))
+        return self.engine.table(self.query.outer_query(cells, rest))
 
     def sources(self) -> tuple[Source, ...]:
         """The inputs with their rows. Raises InputError if a file has changed since reading
@@ -112,10 +112,10 @@ class Blocks:
         """
         return tuple(
             piece.part.fingerprint(rows)
-            for piece, rows in zip(self.pieces, self.counts, strict=True)
+            for piece, rows in zip(self.selected_parts, self.counts, strict=True)
         )
 
-    def short(self, role: str) -> str:
+    def query_column(self, role: str) -> str:
         """The column of the query for a shared role."""
         if role.startswith(ATTRIBUTE):
             segments = [f"{ATTRIBUTE}{name}" for name in self.slices]
@@ -136,11 +136,13 @@ class Blocks:
         of each.
         """
         names = [role]
-        if role not in self.schema.shared:
+        if role not in self.schema.shared_role_fields:
             names = [column.name_in_table for column in self.schema.predictions[role]]
         counts: dict[str, int] = {}
         for name in map(self.engine.dialect.quote, names):
-            for row in self.ask(f"{name} AS text, count(*) AS n", f"GROUP BY {name}").to_pylist():
+            for row in self.query_all_rows(
+                f"{name} AS text, count(*) AS n", f"GROUP BY {name}"
+            ).to_pylist():
                 if row["text"] is None:
                     self._refuse_first()
                 counts[row["text"]] = counts.get(row["text"], 0) + row["n"]
@@ -168,7 +170,7 @@ class Blocks:
         if unit:
             units = distinct(self.engine, self.query, "unit", limits.units)
             if units.empty:
-                raise self.no_unit(unit, units.empty)
+                raise self.no_unit_error(unit, units.empty)
             if len(units.values) <= limits.units:
                 few_units = len(units.values)
         schema = replace(
@@ -176,19 +178,19 @@ class Blocks:
         )
         return replace(self, schema=schema, slices=labels)
 
-    def no_unit(self, unit: str, rows: int, id: str | None = None) -> InputError:
+    def no_unit_error(self, unit: str, rows: int, id: str | None = None) -> InputError:
         """The error for rows without a unit. rows: their number. id: that of the first one, if
         systems are joined.
         """
         literal = self.engine.dialect.literal
-        condition = f"{cell(self.engine, f'attribute {unit}')} = {literal(NONE)}"
+        condition = f"{cell(self.engine, f'attribute {unit}')} = {literal(EMPTY_ATTRIBUTE)}"
         system = None
         if id is not None:
             condition += f" AND id = {literal(id)}"
             system = self.systems[0]
         empty = self.where(condition, "1", 1, system)
         place = empty[0].place if empty else self.name
-        return aligned.empty_unit(place, unit, rows)
+        return aligned.empty_unit_error(place, unit, rows)
 
     @property
     def with_whole_units(self) -> "Blocks":
@@ -220,7 +222,7 @@ class Blocks:
         """The sum of the summaries of all blocks, in their order. summarise: summarises a block.
         Raises InputError for invalid input.
         """
-        column = self._together(by_unit=True)
+        column = self._grouping_column(by_unit=True)
         # rows of a unit are sorted by what metrics use: the order of the input does not matter
         sort_columns: list[str] = []
         if column == "unit":
@@ -229,7 +231,7 @@ class Blocks:
             query = replace(self._query(column), rows=self.rows, order_columns=sort_columns)
             total: Summary | None = self.engine.total(query, Reduced(self.schema, summarise))
         if total is None:
-            raise self.twice() or aligned.no_common_ids(self.systems)
+            raise self.duplicate_id_error() or aligned.no_common_ids_error(self.systems)
         return total
 
     def again(self, rows: int) -> Iterator[Block]:
@@ -239,7 +241,7 @@ class Blocks:
         input has changed.
         """
         schema = replace(self.schema, units_split=True, numbered=True)
-        query = self._query(self._together(by_unit=False))
+        query = self._query(self._grouping_column(by_unit=False))
         with self.engine.again() as engine, progress("rereading", rows, "rows") as draw:
             done = 0
             for table in engine.stream(query):
@@ -249,7 +251,7 @@ class Blocks:
                 draw(done)
             self.sources()
             if done != rows:
-                raise changed(self.name)
+                raise changed_input_error(self.name)
 
     def check(self, rows: int, repeated: int | None = 0) -> None:
         """Raise InputError if not all rows were used: duplicate ids, ids in several units, or a
@@ -258,34 +260,34 @@ class Blocks:
         rows: the number of rows that were used. repeated: the number of rows whose id occurred
         before, None if it is unknown.
         """
-        is_by_unit = self._together(by_unit=True) == "unit"
+        is_by_unit = self._grouping_column(by_unit=True) == "unit"
         if self.paired and is_by_unit and rows * len(self.systems) != self.rows:
             in_several_units = f"count(*) = {len(self.systems)} AND min(unit) <> max(unit)"
-            if self.id_having(in_several_units) is not None or self.twice():
-                raise self.refuse()
+            if self.first_id_where(in_several_units) is not None or self.duplicate_id_error():
+                raise self.inconsistency_error()
         if repeated != 0 and not self.paired:
             self.refuse_id_twice()
         if not self.paired and rows != self.rows:
-            raise changed(self.name)
+            raise changed_input_error(self.name)
 
     # Refusals
 
     def refuse_id_twice(self) -> None:
         """Raise InputError if an id occurs in two rows."""
-        id = self.id_having("count(*) > 1")
+        id = self.first_id_where("count(*) > 1")
         if id is not None:
             second = self._having(id, "1")[1]
-            system = None if self.wide else self.systems[0]
-            raise aligned.repeated_id(second.place, id, system)
+            system = None if self.has_system_columns else self.systems[0]
+            raise aligned.repeated_id_error(second.place, id, system)
 
-    def id_having(self, condition: str) -> str | None:
+    def first_id_where(self, condition: str) -> str | None:
         """The first id whose rows together meet the condition; None if there is none."""
-        ids = self.ask("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
+        ids = self.query_all_rows("id", f"GROUP BY id HAVING {condition} ORDER BY 1 LIMIT 1")["id"]
         return ids[0].as_py() if len(ids) else None
 
-    def twice(self) -> InputError | None:
+    def duplicate_id_error(self) -> InputError | None:
         """The error for the first id that a system has twice; None if there is none."""
-        repeated = self.ask(
+        repeated = self.query_all_rows(
             "id, system", "GROUP BY id, system HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1"
         ).to_pylist()
         if not repeated:
@@ -293,34 +295,34 @@ class Blocks:
         id = repeated[0]["id"]
         system = repeated[0]["system"]
         places = [row.place for row in self._having(id, "1") if row.system == system]
-        return aligned.repeated_id(places[1], id, system)
+        return aligned.repeated_id_error(places[1], id, system)
 
-    def refuse(self) -> InputError:
+    def inconsistency_error(self) -> InputError:
         """The error for duplicate ids of a system, or rows that do not agree, once a block has
         found some.
         """
-        if error := self.twice():
+        if error := self.duplicate_id_error():
             return error
-        layout = self.pieces[0].layout
+        layout = self.selected_parts[0].layout
         for role, field in layout.shared_fields.items():
-            column = self.short(role)
+            column = self.query_column(role)
             differs = f"count(*) = {len(self.systems)} AND min({column}) <> max({column})"
-            id = self.id_having(differs)
+            id = self.first_id_where(differs)
             if id is None:
                 continue
             rows = sorted(self._having(id, cell(self.engine, role)))
             values = [row.value if field.is_number else field.normalise(row.value) for row in rows]
             other = next(i for i, value in enumerate(values) if value != values[0])
             place = rows[other].place
-            return aligned.disagreement(place, field.column, id, values[0], values[other])
-        return changed(self.name)
+            return aligned.disagreement_error(place, field.column, id, values[0], values[other])
+        return changed_input_error(self.name)
 
     def _having(self, id: str, value: str) -> list["FoundRow"]:
         """The rows of the requested systems with an id, in the order of the parts. value: as in
         `where`.
         """
         rows = self.where(f"id = {self.engine.dialect.literal(id)}", value, SEEN)
-        return [row for row in rows if self.wide or row.system in self.systems]
+        return [row for row in rows if self.has_system_columns or row.system in self.systems]
 
     def where(
         self, condition: str, value: str, limit: int, system: str | None = None
@@ -331,7 +333,7 @@ class Blocks:
         one that the rows must belong to; None for any.
         """
         rows = []
-        for piece in self.pieces:
+        for piece in self.selected_parts:
             system_of_row = piece.system_in(self.engine)
             is_of_system = "true"
             if system is not None:
@@ -343,7 +345,7 @@ class Blocks:
                 rows.append(FoundRow(row["system"], place, row["value"]))
         return rows
 
-    def _together(self, *, by_unit: bool) -> str | None:
+    def _grouping_column(self, *, by_unit: bool) -> str | None:
         """The column whose equal values must be in one block; None without one. by_unit: True if
         the rows of a unit must be, unless units may be split.
         """
@@ -361,7 +363,7 @@ class Blocks:
             if name:
                 columns[name] = None
         cells = ", ".join(map(self.engine.dialect.quote, columns))
-        return replace(self.query.around(cells, rest), group_column=group_column)
+        return replace(self.query.outer_query(cells, rest), group_column=group_column)
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -372,21 +374,21 @@ class Blocks:
             yield
         except (BrokenRule, InputError) as error:
             self._refuse_first()
-            refusal = self.refuse() if isinstance(error, BrokenRule) else error
+            refusal = self.inconsistency_error() if isinstance(error, BrokenRule) else error
             raise refusal from None
-        for piece in self.pieces:
+        for piece in self.selected_parts:
             if piece.chosen.source:
                 piece.part.check(piece.chosen)
 
     def _refuse_first(self) -> None:
         """Raise InputError for the first value of all parts that breaks a rule, if there is one."""
-        for piece in self.pieces:
+        for piece in self.selected_parts:
             refuse_first(self.engine, piece)
 
 
 def refuse_first(engine: Engine, piece: TablePart) -> None:
     """Raise InputError for the first value of a part that breaks a rule of its column."""
-    for _ in typed(engine, piece.chosen, piece.layout.fields):
+    for _ in checked_chunks(engine, piece.chosen, piece.layout.fields):
         pass
 
 
@@ -428,13 +430,13 @@ def union(
     cells_of_pieces = [
         ", ".join([*cells, f"{piece.system_in(engine)} AS system"]) for piece in pieces
     ]
-    query = Query.over([piece.chosen for piece in pieces], cells_of_pieces)
+    query = Query.from_selections([piece.chosen for piece in pieces], cells_of_pieces)
     if layout.systems:
         return query
     if dialect.row_number and "id" not in layout.fields:
-        query = query.around(f"*, {dialect.row_number} AS {ROW_NUMBER}")
+        query = query.outer_query(f"*, {dialect.row_number} AS {ROW_NUMBER}")
     systems = ", ".join(map(dialect.literal, schema.systems))
-    return query.around("*", f"WHERE system IN ({systems})")
+    return query.outer_query("*", f"WHERE system IN ({systems})")
 
 
 def cell(engine: Engine, role: str) -> str:
@@ -442,7 +444,7 @@ def cell(engine: Engine, role: str) -> str:
     quoted = engine.dialect.quote(role)
     if not role.startswith(ATTRIBUTE):
         return quoted
-    return f"COALESCE({quoted}, {engine.dialect.literal(NONE)})"
+    return f"COALESCE({quoted}, {engine.dialect.literal(EMPTY_ATTRIBUTE)})"
 
 
 def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
@@ -453,7 +455,7 @@ def short_names(segments: Sequence[str], unit: str | None) -> dict[str, str]:
     return names
 
 
-def changed(name: str) -> InputError:
+def changed_input_error(name: str) -> InputError:
     """The error for an input whose two readings differ, such as a query with a random result."""
     return InputError(f"{name}: the input changed while it was read")
 
@@ -489,7 +491,7 @@ def blocks_of(
         row_names = ROW_NUMBER
     schema = Schema(
         systems=tuple(names),
-        shared={
+        shared_role_fields={
             role: field
             for role, field in layout.shared_fields.items()
             if not role.startswith(ATTRIBUTE)
@@ -508,7 +510,7 @@ def blocks_of(
         rows += sum(n for name, n in size.items() if layout.systems or name in names)
     return Blocks(
         engine=engine,
-        pieces=pieces,
+        selected_parts=pieces,
         query=union(engine, pieces, schema, segments, unit),
         counts=[sum(size.values()) for size in sizes],
         rows=rows,
@@ -548,16 +550,16 @@ class DistinctTexts:
     @property
     def empty(self) -> int:
         """The number of rows without a text."""
-        return int(self.rows[self.values == NONE].sum())
+        return int(self.rows[self.values == EMPTY_ATTRIBUTE].sum())
 
 
 def distinct(engine: Engine, query: Query, column: str, max_texts: int) -> DistinctTexts:
     """The distinct texts of a column of a query's result; if there are more than `max_texts`, so
     many and one more of them.
     """
-    empty = f"{column} = {engine.dialect.literal(NONE)}"
+    empty = f"{column} = {engine.dialect.literal(EMPTY_ATTRIBUTE)}"
     groups = f"GROUP BY {column} ORDER BY CASE WHEN {empty} THEN 0 ELSE 1 END LIMIT {max_texts + 1}"
-    table = engine.table(query.around(f"{column} AS value, count(*) AS n", groups))
+    table = engine.table(query.outer_query(f"{column} AS value, count(*) AS n", groups))
     values = np.array(table["value"].to_pylist(), dtype=object).astype(str)
     order = np.argsort(values)
     return DistinctTexts(values[order], table["n"].to_numpy()[order])

@@ -29,7 +29,9 @@ def with_judge(p: SignificanceParameters, table: UnitTable, kind: str) -> Signif
     if p.test_to_train or p.claim != SUCH:
         raise ParameterError("oracle: takes a sample of units, without claim and test_to_train")
     free = FreeColumns.from_table(table)
-    oracle = [column_roles.require(free.names, name, table.name, "oracle") for name in p.oracle]
+    oracle = [
+        column_roles.require_column(free.names, name, table.name, "oracle") for name in p.oracle
+    ]
     free = free.without(list(map(free.named, oracle)))
     if kind == "long":
         return _with_value(p, free)

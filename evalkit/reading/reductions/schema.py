@@ -15,7 +15,7 @@ import numpy as np
 from evalkit.arrays import Ints
 from evalkit.metrics import predictive
 from evalkit.metrics.blocks import Block
-from evalkit.metrics.hashes import Hashes, of_numbers, of_texts
+from evalkit.metrics.hashes import Hashes, hash_numbers, hash_texts
 from evalkit.reading.tables import rules, table as tables
 from evalkit.reading.tables.frames import as_one_array
 
@@ -47,19 +47,19 @@ class Segment:
 class Schema:
     """The meaning of the columns of a block and their rules, by the roles that a report declares.
 
-    shared: role -> column, of the columns that all systems share: actual values, weight, further
-    columns. predictions: role of a prediction -> its columns, one per
-    system, or one for the system of the row. used_roles: the roles of predictions that metrics use.
-    paired: True if the systems' rows are joined on the id. id: the column of ids; None without one.
-    names: the column that names rows; None if they are numbered during reading (`numbered`). coded:
-    role of text -> the number of each text. segments: for each segment column its texts and their
+    shared_role_fields: role -> column, of the columns that all systems share: actual values,
+    weight, further columns. predictions: role of a prediction -> its columns, one per system, or
+    one for the system of the row. used_roles: the roles of predictions that metrics use. paired:
+    True if the systems' rows are joined on the id. id: the column of ids; None without one. names:
+    the column that names rows; None if they are numbered during reading (`numbered`). coded: role
+    of text -> the number of each text. segments: for each segment column its texts and their
     slices. unit: True if rows are clustered. units_split: True if the rows of a unit may be in
     several blocks. units: the number of units, if it is small enough to hold one value per unit;
     else 0. drawn: True if a sample is drawn, by the hash of the whole row if nothing names it.
     """
 
     systems: tuple[str, ...]
-    shared: Mapping[str, rules.Field]
+    shared_role_fields: Mapping[str, rules.Field]
     predictions: Mapping[str, Sequence[rules.RoleColumn]]
     used_roles: tuple[str, ...]
     paired: bool
@@ -74,17 +74,19 @@ class Schema:
     drawn: bool = True
 
     @property
-    def truth(self) -> list[str]:
+    def actual_roles(self) -> list[str]:
         """The roles of the actual values."""
-        return [role for role in self.shared if role in TRUTH or role.startswith(OF_LABEL)]
+        return [
+            role for role in self.shared_role_fields if role in TRUTH or role.startswith(OF_LABEL)
+        ]
 
     @property
     def further_numbers(self) -> list[str]:
         """The roles of numbers that all systems share, beside the actual values and the weight."""
         return [
             role
-            for role, field in self.shared.items()
-            if field.is_number and role != WEIGHT and role not in self.truth
+            for role, field in self.shared_role_fields.items()
+            if field.is_number and role != WEIGHT and role not in self.actual_roles
         ]
 
     @property
@@ -94,8 +96,8 @@ class Schema:
         """
         columns = chain.from_iterable(self.predictions.values())
         predictions = [column.name_in_table for column in columns]
-        other_roles = [role for role in self.shared if role not in self.truth]
-        return [*self.truth, *other_roles, *predictions]
+        other_roles = [role for role in self.shared_role_fields if role not in self.actual_roles]
+        return [*self.actual_roles, *other_roles, *predictions]
 
     @property
     def columns(self) -> list[str]:
@@ -119,7 +121,8 @@ class Schema:
         texts = self._texts(table)
         slices = self._slices(table)
         shared = {
-            role: self._numbers(role, column, table[role]) for role, column in self.shared.items()
+            role: self._numbers(role, column, table[role])
+            for role, column in self.shared_role_fields.items()
         }
         of_systems = {}  # role -> the predictions of each system
         for role, columns in self.predictions.items():
@@ -129,12 +132,12 @@ class Schema:
         if self.paired:  # of each id one row with the predictions of all systems
             rows = _paired(texts["id"], texts.pop("system"), self.systems)
             if self.unit:
-                _agreed(of_texts(texts["unit"]), rows)
+                _agreed(hash_texts(texts["unit"]), rows)
             texts = {name: column.take(rows[:, 0]) for name, column in texts.items()}
             slices = [_agreed(column, rows) for column in slices]
             shared = {role: _agreed(values, rows) for role, values in shared.items()}
             of_systems = {role: list(values[rows].T) for role, (values,) in of_systems.items()}
-        truth = [shared[role] for role in self.truth]
+        truth = [shared[role] for role in self.actual_roles]
         predictions = {role: _one_row_each(values) for role, values in of_systems.items()}
         used_predictions = [predictions[role] for role in self.used_roles]
         other_predictions = {
@@ -152,7 +155,7 @@ class Schema:
         key = self._key(texts, hashed)
         id = None
         if self.id and not self.paired:
-            id = of_texts(texts["id"]) if self.unit else key
+            id = hash_texts(texts["id"]) if self.unit else key
         one_or_several_predictions = (
             used_predictions[0]
             if len(used_predictions) == 1
@@ -199,7 +202,7 @@ class Schema:
             return coded.number_of_value[tables.indices_among(values, coded.values)]
         if field.is_number:
             return np.asarray(values)
-        return of_texts(values)
+        return hash_texts(values)
 
     def _names(
         self, table: "pa.Table", texts: Mapping[str, "pa.Array"], before: int
@@ -219,9 +222,9 @@ class Schema:
         """
         for name in ("unit", "id"):
             if name in texts:
-                return of_texts(texts[name])
+                return hash_texts(texts[name])
         if self.drawn:
-            return of_numbers(numbers)
+            return hash_numbers(numbers)
         return np.broadcast_to(np.uint64(0), len(numbers[0]))
 
     def _slices(self, table: "pa.Table") -> list[Ints]:

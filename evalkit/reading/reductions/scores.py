@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from evalkit.arrays import InputError
-from evalkit.limits import USUAL, Reading
+from evalkit.limits import USUAL_LIMITS, ReadingLimits
 from evalkit.metrics import grid
 from evalkit.reading.engines import backends
 from evalkit.reading.engines.base import Engine, Query, checked, profile
@@ -65,36 +65,40 @@ class Predictions:
             sizes.append(size)
         table = blocks.blocks_of(engine, pieces, predicted.systems, segments, unit, sizes=sizes)
         table = table.grouped(segments, unit)
-        weight = table.schema.shared.get("weight")
+        weight = table.schema.shared_role_fields.get("weight")
         groups = chain.from_iterable(profiles)
         if weight and max(group[f"max {WEIGHT}"] for group in groups) <= 0:
-            raise outcomes.no_weight(pieces[0].part.name, weight.column)
+            raise outcomes.zero_weights_error(pieces[0].part.name, weight.column)
         return cls(table, profiles)
 
     @property
     def where(self) -> str:
         """The first part, for errors."""
-        return self.table.pieces[0].part.name
+        return self.table.selected_parts[0].part.name
 
     @cached_property
     def requested(self) -> list[tuple[blocks.TablePart, Row]]:
         """The counts of the requested systems, each with its part."""
         counts = []
-        for piece, rows in zip(self.table.pieces, self.profiles, strict=True):
+        for piece, rows in zip(self.table.selected_parts, self.profiles, strict=True):
             for row in rows:
-                if self.table.wide or row["system"] in self.table.systems:
+                if self.table.has_system_columns or row["system"] in self.table.systems:
                     counts.append((piece, row))
         return counts
 
     def ends(self, system: str, role: str) -> tuple[float, float]:
         """The lowest and the highest number of a role of a system."""
-        rows = [row for _, row in self.requested if self.table.wide or row["system"] == system]
+        rows = [
+            row
+            for _, row in self.requested
+            if self.table.has_system_columns or row["system"] == system
+        ]
         key = self._key(system, role)
         return min(row[f"min {key}"] for row in rows), max(row[f"max {key}"] for row in rows)
 
     def _key(self, system: str, role: str) -> str:
         """The name in queries of the column of a system's role."""
-        number = self.table.systems.index(system) if self.table.wide else 0
+        number = self.table.systems.index(system) if self.table.has_system_columns else 0
         return self.table.schema.predictions[role][number].name_in_table
 
     @property
@@ -122,7 +126,7 @@ class Predictions:
         """The first score of a role outside 0..1, as text. column: as in `outcomes.outside`."""
         score = self.table.engine.dialect.quote(self._key(system, role))
         is_outside = f"({score} < 0 OR {score} > 1)"
-        system_of_rows = None if self.table.wide else system
+        system_of_rows = None if self.table.has_system_columns else system
         row = self.table.where(is_outside, score, 1, system_of_rows)[0]
         return outcomes.outside(system, row.value, row.place, column)
 
@@ -131,14 +135,14 @@ class Predictions:
         some.
         """
         pieces = []
-        for piece, rows in zip(self.table.pieces, self.profiles, strict=True):
-            if self.table.wide or any(row["system"] == system for row in rows):
+        for piece, rows in zip(self.table.selected_parts, self.profiles, strict=True):
+            if self.table.has_system_columns or any(row["system"] == system for row in rows):
                 pieces.append(piece)
         precisions = []
         for role in self.table.schema.used_roles:
             key = self._key(system, role)
             precisions.append(
-                rules.widest(
+                rules.widest_type(
                     rules.precision_of(piece.part, piece.layout.fields[key].column)
                     for piece in pieces
                 )
@@ -148,7 +152,7 @@ class Predictions:
     @cached_property
     def scale(self) -> float | None:
         """The unit in which weights are counted; None without weights."""
-        if "weight" not in self.table.schema.shared:
+        if "weight" not in self.table.schema.shared_role_fields:
             return None
         rows = list(chain.from_iterable(self.profiles))
         largest = max(row[f"max {WEIGHT}"] for row in rows)
@@ -172,7 +176,9 @@ class Predictions:
         t = self.table
         names = tuple(self.names[i] for i in kept)
         if len(names) < 2:
-            raise outcomes.one_class(t.pieces[0].part.name, t.columns["label"], names[0])
+            raise outcomes.one_class_error(
+                t.selected_parts[0].part.name, t.columns["label"], names[0]
+            )
         new_number = np.zeros(len(self.names), np.int64)
         new_number[list(kept)] = np.arange(len(kept))
         coded = {
@@ -282,7 +288,7 @@ def _of_two(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
             outcomes.refuse_column_of_predicted_classes(t.unused_columns, name, predictions.where)
     labels = _labels(predictions)
     pair = outcomes.two_labels(labels, predicted.positive_label, predictions.where)
-    label = t.schema.shared["label"]
+    label = t.schema.shared_role_fields["label"]
     texts = {row["label"] for _, row in predictions.requested}
     # a label may be written in several ways, such as 1 and 1.0
     positive = [text for text in sorted(texts) if label.normalise(text) == pair.positive]
@@ -290,15 +296,17 @@ def _of_two(predictions: Predictions, predicted: OutcomeTable) -> Predictions:
     if positive:
         is_hit = f"label IN ({', '.join(map(t.engine.dialect.literal, positive))})"
     shared = {"hit": rules.Field(label.column, rules.NUMBER)}
-    shared |= {role: field for role, field in t.schema.shared.items() if role != "label"}
-    query = t.query.around(f"*, CAST(CASE WHEN {is_hit} THEN 1 ELSE 0 END AS TINYINT) AS hit")
-    t = replace(t, query=query, schema=replace(t.schema, shared=shared))
+    shared |= {
+        role: field for role, field in t.schema.shared_role_fields.items() if role != "label"
+    }
+    query = t.query.outer_query(f"*, CAST(CASE WHEN {is_hit} THEN 1 ELSE 0 END AS TINYINT) AS hit")
+    t = replace(t, query=query, schema=replace(t.schema, shared_role_fields=shared))
     return replace(predictions, table=t, names=(pair.negative, pair.positive))
 
 
 def _labels(predictions: Predictions) -> outcomes.LabelTexts:
     """The labels of the requested systems."""
-    field = predictions.table.schema.shared["label"]
+    field = predictions.table.schema.shared_role_fields["label"]
     rows = Counter[str]()
     for _, row in predictions.requested:
         rows[field.normalise(row["label"])] += row["n"]
@@ -314,7 +322,7 @@ def _label_texts(
     """
     field = _field(t, role)
     name = role
-    if role not in t.schema.shared:
+    if role not in t.schema.shared_role_fields:
         name = t.schema.predictions[role][0].name_in_table
     column = t.engine.dialect.quote(name)
 
@@ -339,13 +347,13 @@ BESIDE = 4  # labels, the places of rows and their bins need as much memory as s
 MOST = 4_096  # distinct texts of a column of classes
 
 
-def of_width(reading: Reading, columns: int) -> Reading:
+def of_width(reading: ReadingLimits, columns: int) -> ReadingLimits:
     """The limits on rows in memory, for a table with this many numeric columns.
 
     The smallest shard of a wide table has fewer rows, the largest one of a narrow table more: the
     fewer shards, the less there is to merge.
     """
-    width = (columns + BESIDE) * SCORE / USUAL.reading.row  # of a row, 1 for the usual one
+    width = (columns + BESIDE) * SCORE / USUAL_LIMITS.reading.row  # of a row, 1 for the usual one
     shrinkage = max(1.0, width)
     return replace(
         reading,
@@ -394,7 +402,11 @@ def _refuse_many(t: blocks.Blocks, texts: Mapping[str, Sequence[str]]) -> None:
 
 def _field(t: blocks.Blocks, role: str) -> rules.Field:
     """The column of the labels, or of the predicted classes."""
-    return t.schema.shared[role] if role in t.schema.shared else t.schema.predictions[role][0].field
+    return (
+        t.schema.shared_role_fields[role]
+        if role in t.schema.shared_role_fields
+        else t.schema.predictions[role][0].field
+    )
 
 
 # Several labels, and any of them ------------------------------------------------------------------

@@ -32,7 +32,7 @@ from evalkit.reading.tables.columns import refused, requested_systems
 from evalkit.reading.tables.ids import OnlySystem
 from evalkit.reading.tables.parts import Selection
 from evalkit.reading.tables.rules import columns_by_type
-from evalkit.reading.tables.table import NONE
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,17 +55,17 @@ class Read(NamedTuple):
 class Task:
     """What is computed from a shard; it can be pickled and sent to a Spark worker.
 
-    reads: in the order of the numbers in the column `part`. says: True if there is a column
-    `system`, which is empty for rows that do not name theirs. has_query_table: True if there is a
-    table of queries. all_relevant: True if the judgements have no grades. top: the best grade of
-    all shards.
+    reads: in the order of the numbers in the column `part`. rows_name_system: True if there is a
+    column `system`, which is empty for rows that do not name theirs. has_query_table: True if there
+    is a table of queries. all_relevant: True if the judgements have no grades. top: the best grade
+    of all shards.
     """
 
     options: ListOptions
     systems: tuple[str, ...]
     query_measures: tuple[QueryMeasure, ...]
     reads: tuple[Read, ...]
-    says: bool
+    rows_name_system: bool
     has_query_table: bool
     all_relevant: bool
     top: float
@@ -118,7 +118,7 @@ def _shard(table: "pa.Table", role: str, task: Task) -> _Shard:
     table = table.combine_chunks()
     columns = {name: _one_array(table[name]) for name in table.column_names}
     part = columns["part"].to_numpy(zero_copy_only=False)
-    named_systems = columns["system"] if task.says else None
+    named_systems = columns["system"] if task.rows_name_system else None
     rows = _Shard(
         system=[_systems_of(part, named_systems, task)],
         query=[columns["query"]],
@@ -251,13 +251,13 @@ IN_MEMORY = 300  # bytes that a row needs while it is read into memory whole
 
 
 class _SelectedPart(NamedTuple):
-    """A part of the lists, and its columns in the engine. says: True if its rows name their
-    system.
+    """A part of the lists, and its columns in the engine. rows_name_system: True if its rows name
+    their system.
     """
 
     piece: ListPart
     chosen: Selection
-    says: bool
+    rows_name_system: bool
 
 
 class _Profile(NamedTuple):
@@ -280,7 +280,7 @@ def read(
     called with. budget: the memory and rows that may be used. Raises InputError as `runs.read`
     does, and for a query without a unit if queries are clustered.
     """
-    lists = [*ranked.run, *(ranked.judged or ())]  # files of runs and of judgements
+    lists = [*ranked.run, *(ranked.judgement_parts or ())]  # files of runs and of judgements
     parts = [*lists, *(ranked.queries or ())]
     rows = sum(part.rows for part in lists)
     bytes_in_memory = rows * IN_MEMORY
@@ -299,7 +299,7 @@ def read(
 
 def _refuse_empty_units(data: Runs, unit: str) -> None:
     """Raise InputError for queries without a unit, which would be one cluster."""
-    lacking = np.flatnonzero(data.attributes[unit] == NONE)
+    lacking = np.flatnonzero(data.attributes[unit] == EMPTY_ATTRIBUTE)
     if len(lacking):
         query = data.query[lacking[0]]
         raise refused("unit", "no_unit_of_query", unit=unit, query=query, queries=len(lacking))
@@ -317,7 +317,7 @@ def measured(
     options = ranked.options
     parts = [_chosen(engine, piece, i) for i, piece in enumerate(ranked.list_parts)]
     profiles = [_profile(engine, part) for part in parts]
-    says = any(part.says for part in parts)
+    says = any(part.rows_name_system for part in parts)
     reads: list[Read] = []
     selects: list[str] = []  # the SQL of each read
     columns: dict[str, str] = {}
@@ -335,13 +335,13 @@ def measured(
         systems=tuple(requested_systems(_systems(parts, profiles), options.systems)),
         query_measures=tuple(query_measures),
         reads=tuple(reads),
-        says=says,
+        rows_name_system=says,
         has_query_table=ranked.queries is not None,
         all_relevant=ranked.all_relevant,
         top=max(profile.top for profile in profiles),
     )
     union = " UNION ALL ".join(f"SELECT {i} AS part, {select}" for i, select in enumerate(selects))
-    over_parts = base.Query.over([part.chosen for part in parts], ["*"] * len(parts))
+    over_parts = base.Query.from_selections([part.chosen for part in parts], ["*"] * len(parts))
     query = replace(over_parts, sql=union, group_column="query", rows=total)
     shards = engine.total(query, partial(measure, task=task))
     return runs.combine_shards(shards, ranked, task.query_measures, columns, sources, task.top)
@@ -355,7 +355,7 @@ def _chosen(engine: base.Engine, piece: ListPart, i: int) -> _SelectedPart:
     columns = columns_by_type(piece.fields)
     selection = piece.part.select(columns.texts, columns.numbers, engine.dialect, frame=f"frame{i}")
     if "system" not in piece.fields:
-        return _SelectedPart(piece, selection, says=False)
+        return _SelectedPart(piece, selection, rows_name_system=False)
     column: Any = piece.fields["system"]
     if piece.part.trec_layout:  # TREC text, which is loaded: its tag may not tell systems apart
         column = next(iter(selection.frames.values()))["system"]
@@ -372,12 +372,12 @@ def _profile(engine: base.Engine, part: _SelectedPart) -> _Profile:
     grouping = ""
     if "grade" in part.piece.fields:
         cells.append(f"max({engine.dialect.quote('grade')}) AS top")
-    if part.says:
+    if part.rows_name_system:
         system = engine.dialect.quote("system")
         cells.append(f"{system} AS system")
         grouping = f"GROUP BY {system}"
     groups = base.checked(engine, part.chosen, part.piece.fields, cells, grouping)
-    systems = {group["system"] for group in groups} if part.says else set()
+    systems = {group["system"] for group in groups} if part.rows_name_system else set()
     return _Profile(
         rows=sum(group["n"] for group in groups),
         top=max(0.0, *(group.get("top") or 0.0 for group in groups)),
@@ -392,7 +392,7 @@ def _reads(part: _SelectedPart, *, in_place: bool) -> list[Read]:
     piece = part.piece
     reads = []
     for system, role in piece.scores.items():
-        name = None if part.says else system or piece.system_name
+        name = None if part.rows_name_system else system or piece.system_name
         reads.append(Read(piece.kind, piece.part.name, name, in_place and role == "rank"))
     return reads
 
@@ -433,6 +433,6 @@ def _systems(parts: Sequence[_SelectedPart], profiles: Sequence[_Profile]) -> li
     systems: set[str] = set()
     for part, profile in zip(parts, profiles, strict=True):
         systems |= profile.systems
-        if part.piece.kind == RUN and not part.says:
+        if part.piece.kind == RUN and not part.rows_name_system:
             systems |= {name or part.piece.system_name for name in part.piece.scores}
     return sorted(systems, key=lambda name: name.encode())

@@ -10,9 +10,9 @@ from typing import Any
 
 from evalkit.arrays import ParameterError
 from evalkit.catalogue import lookup
-from evalkit.catalogue.kinds import PerUnit, TermsKind
+from evalkit.catalogue.kinds import MeanPerUnit, TermsKind
 from evalkit.catalogue.lookup import Metric, MetricAtK
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.parameters.reports import TASKS, WRONG, SignificanceParameters
 from evalkit.reading.engines import backends, base
 from evalkit.reading.inputs import verdicts
@@ -60,7 +60,7 @@ def is_output(part: InputPart) -> bool:
 
 def is_report(part: InputPart) -> bool:
     """True for the JSON of an earlier report."""
-    return part.nested and {"schema", "report", "versions"} <= set(part.columns)
+    return part.rows_are_objects and {"schema", "report", "versions"} <= set(part.columns)
 
 
 def is_ranking(part: InputPart, chosen: Mapping[str, str]) -> bool:
@@ -158,9 +158,9 @@ class UnitInput:
             parts = logs.with_errors_as_wrong(parts)
         parts, p = verdicts.with_win_shares(parts, p)
         if is_of_trials(parts[0], p):
-            parts = [sources.of_system(part, part.path.stem or VALUE) for part in parts]
+            parts = [sources.with_system_name(part, part.path.stem or VALUE) for part in parts]
         elif len(parts) > 1 and "value" in p.columns and not names_system(parts[0], p):
-            parts = list(map(sources.of_system, parts, names_of_systems(parts)))
+            parts = list(map(sources.with_system_name, parts, names_of_systems(parts)))
         table = UnitTable.from_parts(parts, engine)
         unit_input = cls(kind_of(p, table), table, p)
         unit_input.check()
@@ -179,7 +179,7 @@ class UnitInput:
         columns that do not exist; InputError for a first line that holds data.
         """
         p = self.p
-        for name in p.given:
+        for name in p.given_values:
             kinds = [kind.what for kind in KINDS.values() if name in kind.follows]
             if kinds and name not in self.kind.follows:
                 holds = f"preds holds {self.kind.what}"
@@ -203,7 +203,7 @@ class UnitInput:
         """The metrics that the input itself must hold, which are not computed from draws."""
         return [name for name in self.p.metrics if not lookup.of_draws(name)]
 
-    def values(self, reading: Reading) -> tuple[UnitValues | Trials, tuple[MetricAtK, ...]]:
+    def values(self, reading: ReadingLimits) -> tuple[UnitValues | Trials, tuple[MetricAtK, ...]]:
         """The values and their metrics; without metrics for trials. Ranked lists are read
         elsewhere.
         """
@@ -212,7 +212,7 @@ class UnitInput:
         if self.name == "classification":
             losses = _losses(p.metrics)
             data = unit_readers.read_losses(table, p.columns, p.unit, losses, reading)
-            kind = PerUnit(lookup.not_computed)  # the losses are values of units from here on
+            kind = MeanPerUnit(lookup.not_computed)  # the losses are values of units from here on
             return data, tuple(MetricAtK(replace(metric, kind=kind)) for metric in losses)
         for name in p.metrics:
             if not lookup.is_in_catalogue(name):
@@ -226,7 +226,7 @@ class UnitInput:
             data = judge_labels.with_labels(data, labels, table.name)
         return self._measured(self._with_logs(data))
 
-    def _read(self, reading: Reading) -> UnitValues:
+    def _read(self, reading: ReadingLimits) -> UnitValues:
         """The values that the input itself holds."""
         p = self.p
         parts = self.table.parts
@@ -247,7 +247,7 @@ class UnitInput:
 
     def _columns_of_long(self, free: FreeColumns) -> Mapping[str, str]:
         """The columns by role that the user names; a metric may name the column of the values."""
-        numbers = [column.name for column in free.of_kind("numbers")]
+        numbers = [column.name for column in free.columns_of_kind("numbers")]
         if len(self.metrics) == 1 and self.metrics[0] in numbers and free.metric() is None:
             return {"value": self.metrics[0], **self.p.columns}
         return self.p.columns
@@ -276,7 +276,7 @@ class UnitInput:
             metric = lookup.named(name, data.directions.get(name))
             draws = [draws for (label, _), draws in data.draws.items() if label == name]
             if any(of_system.has_several_draws for of_system in draws) and all(
-                of_system.passes for of_system in draws
+                of_system.has_binary_draws for of_system in draws
             ):
                 metric = replace(metric, low=0.0, high=1.0)  # means of 0 and 1
             in_input[name] = MetricAtK(metric)
@@ -297,7 +297,7 @@ def _unit(p: SignificanceParameters, free: FreeColumns) -> str | None:
         return p.unit
     if p.unit:
         raise ParameterError(f"claim: {TASKS!r} takes tasks as units, without unit")
-    tasks = free.used_as("task")
+    tasks = free.columns_used_as("task")
     if not tasks:
         raise ParameterError(f"claim: {TASKS!r} needs a column task; unit=NAME takes another one")
     return tasks[0].name
@@ -313,7 +313,7 @@ def _losses(names: Sequence[Any]) -> list[Metric]:
     losses = []
     for name in names or LOSSES:
         if lookup.is_in_catalogue(name):
-            meanings = lookup.meanings(name, "counts")
+            meanings = lookup.possible_metrics(name, "counts")
         else:
             meanings = lookup.find_metrics([name], "counts", ())
         if len(meanings) != 1 or not _is_loss(meanings[0].metric):
@@ -336,7 +336,7 @@ def _is_loss(metric: Metric) -> bool:
 
 
 @contextmanager
-def opened(p: SignificanceParameters, reading: Reading) -> Iterator[UnitInput]:
+def opened(p: SignificanceParameters, reading: ReadingLimits) -> Iterator[UnitInput]:
     """A context in which the input of the parameters is used. Its engine, which it has if it has
     more rows than are kept, is closed at the end.
     """

@@ -14,12 +14,12 @@ from evalkit.arrays import Floats, InputError, Ints, codes
 from evalkit.catalogue import lookup
 from evalkit.catalogue.metric import Metric, MetricAtK
 from evalkit.findings import kinds
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.machine.compressed_files import unpacked
 from evalkit.metrics.blocks import Block
 from evalkit.metrics.draws import MID_P
 from evalkit.metrics.rows import Rows, Sums
-from evalkit.numbers import counted
+from evalkit.numbers import count_with_noun
 from evalkit.reading.inputs import aligned
 from evalkit.reading.inputs.aligned import ColumnLayout
 from evalkit.reading.inputs.unit_columns import UnitTable
@@ -38,7 +38,7 @@ from evalkit.reading.tables import columns as column_roles, rules, table as tabl
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import InputPart, Source
 from evalkit.reading.tables.rules import RoleColumn, row_suffix
-from evalkit.reading.tables.table import NONE
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ def read_losses(
     named: Mapping[str, str],
     unit: str | None,
     losses: Sequence[Metric],
-    reading: Reading,
+    reading: ReadingLimits,
 ) -> UnitValues:
     """The losses of each row, such as log loss, from labels and probabilities of systems, whose
     rows are joined on the id.
@@ -96,7 +96,9 @@ def _predictions(table: UnitTable, named: Mapping[str, str], unit: str | None) -
     return blocks.blocks_of(table.engine, pieces, unit=unit)
 
 
-def _scored_rows(predictions: blocks.Blocks, unit: str | None, reading: Reading) -> "pa.Table":
+def _scored_rows(
+    predictions: blocks.Blocks, unit: str | None, reading: ReadingLimits
+) -> "pa.Table":
     """The rows that every system has. Raises InputError if there are too many, or one has no
     unit.
     """
@@ -109,10 +111,10 @@ def _scored_rows(predictions: blocks.Blocks, unit: str | None, reading: Reading)
     repeated_ids = None if has_ids else 0
     predictions.check(len(rows), repeated_ids)
     if unit:
-        without_unit = rows.filter(pc.equal(rows[CLUSTER], NONE))
+        without_unit = rows.filter(pc.equal(rows[CLUSTER], EMPTY_ATTRIBUTE))
         if len(without_unit):
             first = pc.min(without_unit[ID]).as_py() if has_ids else None
-            raise predictions.no_unit(unit, len(without_unit), first)
+            raise predictions.no_unit_error(unit, len(without_unit), first)
     return rows if has_ids else _numbered(rows)
 
 
@@ -265,7 +267,7 @@ def _output_findings(
 ) -> Iterator[kinds.Finding]:
     """What was left out. measures: those that are not compared."""
     summaries = sum(run.summaries for run in runs.values())
-    yield kinds.SUMMARY_LINES.note(summaries, lines=counted(summaries, "summary line"))
+    yield kinds.SUMMARY_LINES.note(summaries, lines=count_with_noun(summaries, "summary line"))
     yield from unused("Measures that were not compared", measures)
 
 
@@ -313,7 +315,7 @@ def read_report(parts: Sequence[InputPart]) -> UnitValues:
         UnitValues(differences.index.to_numpy(object), row["unit"], values),
         columns={"differences": f"{row['first']} − {row['second']}"},
         sources=(part.fingerprint(count),),
-        known=estimates,
+        reported_estimates=estimates,
         repeated=repeated,
         directions=_directions(report),
     )
@@ -390,7 +392,7 @@ def read_trials(table: UnitTable, chosen: Mapping[str, str]) -> Trials:
     table.refuse_unlike()
     columns = {role: chosen.get(role, role) for role in COUNTED}
     fields = {role: rules.Field(name, rules.MEASURED) for role, name in columns.items()}
-    texts = [column.name for column in table.columns if not column.clean]
+    texts = [column.name for column in table.columns if not column.holds_only_numbers]
     possible = [name for name in texts if name not in columns.values()]
     system = chosen.get("system")
     if not system and possible:

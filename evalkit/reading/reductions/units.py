@@ -17,7 +17,7 @@ import numpy as np
 from evalkit.arrays import Floats, Ints, ParameterError, Record
 from evalkit.catalogue.metric import MetricAtK
 from evalkit.findings import kinds
-from evalkit.limits import Reading
+from evalkit.limits import ReadingLimits
 from evalkit.metrics.draws import Draws
 from evalkit.metrics.rows import Sums
 from evalkit.reading.inputs import lists, outcomes, unit_roles
@@ -26,7 +26,7 @@ from evalkit.reading.inputs.unit_roles import CLUSTER, ID, METRIC, SYSTEM, UnitR
 from evalkit.reading.tables import columns as column_roles, logs, rules, table as tables
 from evalkit.reading.tables.columns import refused
 from evalkit.reading.tables.parts import Source
-from evalkit.reading.tables.table import NONE
+from evalkit.reading.tables.table import EMPTY_ATTRIBUTE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,16 +53,16 @@ class UnitValues:
     for what varies in the input, "row" if it names none. cluster: the clusters of units; None if
     each has one unit, which then has the cluster's name. texts: column that may name clusters ->
     one text per unit. findings: what was decided or left out. alone: the number of rows whose id
-    another system lacks. accounts: system -> how its ranked rows were used. known: (metric, system)
-    -> value, low, high, level, n of an earlier report, of which only differences per unit are at
-    hand. directions: metric -> which of its values are better, "high", "low" or "neither", if the
-    input states it. draws: (metric, system) -> the draws that each value is the mean of. source:
-    the metric of `draws` that others are computed from; "" if none is. tasks: the name of each
-    unit's task; None unless there are several. by_task: True if tasks are the clusters. stated:
-    (system, task, metric) -> the numbers of a log. repeated: the (metric, system) whose values are
-    means of repeated draws of 0 or 1. logged: True if values are from evaluation logs, whose
-    systems may share no question. labels: system -> an oracle's labels of the units that a
-    judge gave the values, NaN where none.
+    another system lacks. list_accounts: system -> how its ranked rows were used.
+    reported_estimates: (metric, system) -> value, low, high, level, n of an earlier report, of
+    which only differences per unit are at hand. directions: metric -> which of its values are
+    better, "high", "low" or "neither", if the input states it. draws: (metric, system) -> the draws
+    that each value is the mean of. source: the metric of `draws` that others are computed from; ""
+    if none is. tasks: the name of each unit's task; None unless there are several. by_task: True if
+    tasks are the clusters. stated: (system, task, metric) -> the numbers of a log. repeated: the
+    (metric, system) whose values are means of repeated draws of 0 or 1. logged: True if values are
+    from evaluation logs, whose systems may share no question. labels: system -> an oracle's labels
+    of the units that a judge gave the values, NaN where none.
     """
 
     id: "pa.Array"
@@ -72,11 +72,11 @@ class UnitValues:
     sources: tuple[Source, ...] = ()
     cluster: Clusters | None = None
     texts: Mapping[str, np.ndarray] = field(default_factory=dict)
-    known: Mapping[Key, Record] = field(default_factory=dict)
+    reported_estimates: Mapping[Key, Record] = field(default_factory=dict)
     directions: Mapping[str, str] = field(default_factory=dict)
     findings: tuple[kinds.Finding, ...] = ()
     alone: int = 0
-    accounts: Mapping[str, lists.ListAccount] = field(default_factory=dict)
+    list_accounts: Mapping[str, lists.ListAccount] = field(default_factory=dict)
     draws: Mapping[Key, Draws] = field(default_factory=dict)
     source: str = ""
     tasks: np.ndarray | None = None
@@ -321,7 +321,7 @@ class UnitPivot:
         import pyarrow as pa
 
         keys = {name: block[name] for name in (CLUSTER, ID) if name in block.column_names}
-        texts = {f"t{i}": block[f"t{i}"].fill_null(NONE) for i in range(self.texts)}
+        texts = {f"t{i}": block[f"t{i}"].fill_null(EMPTY_ATTRIBUTE) for i in range(self.texts)}
         if not self.grouped:
             # −0.0 becomes 0.0
             values = {f"v{i}": column + 0.0 for i, column in enumerate(self._numbers(block))}
@@ -443,7 +443,7 @@ def read_table(
     roles: UnitRoles,
     systems: Sequence[str],
     metrics: Sequence[str],
-    reading: Reading,
+    reading: ReadingLimits,
     rule: rules.Rules = rules.VALUES,
 ) -> UnitValues:
     """The values of a wide table, one row per unit, or of a long one, one row per unit, system and
@@ -463,9 +463,9 @@ def read_table(
     if not roles.stated and not roles.system:
         unit_roles.refuse_files(roles, blocks.rows.largest)
     units = blocks.concatenated((CLUSTER, ID), reading.max_listed)
-    values = UnitValues.of_table(units, keys, roles.varying)
+    values = UnitValues.of_table(units, keys, roles.varying_noun)
     for (metric, system), sums in values.values.items():
-        outcomes.refuse_missing(sums.numerator, None, f"{metric} of {system}", table.name)
+        outcomes.refuse_missing_markers(sums.numerator, None, f"{metric} of {system}", table.name)
     if roles.ids:
         unit_roles.refuse_summaries(roles, tables.one_array(units[ID]), values.numbers)
     values = replace(
@@ -569,7 +569,7 @@ def _by_task(values: UnitValues, roles: UnitRoles) -> UnitValues:
     """The values with the tasks of the units, if there are several: the clusters, or those that a
     column names.
     """
-    if roles.cluster and "task" in roles.cluster.uses and values.cluster is not None:
+    if roles.cluster and "task" in roles.cluster.suggested_uses and values.cluster is not None:
         return replace(values, tasks=values.cluster_names, by_task=True)
     for column in roles.task:
         tasks = values.texts.get(column.name)
@@ -584,8 +584,8 @@ def _findings(roles: UnitRoles, rows: RowCounts) -> Iterator[kinds.Finding]:
         yield _draws_finding(roles, rows)
     if roles.guess:
         yield kinds.GUESSED_VALUES.warning(column=roles.guess)
-    numbers = roles.rest.of_kind("numbers")
-    empty = roles.rest.of_kind("empty")
+    numbers = roles.free_columns.columns_of_kind("numbers")
+    empty = roles.free_columns.columns_of_kind("empty")
     if roles.system:  # other columns of a long table are no systems
         numbers = [column for column in numbers if not column.repeats]
         empty = []
@@ -604,7 +604,7 @@ def _draws_finding(roles: UnitRoles, rows: RowCounts) -> kinds.Finding:
         omitted = f" Empty values among them: {rows.empty:,}; they are left out."
     is_wide = roles.system is None and len(roles.values) > 1
     noun = roles.name if is_wide else f"{roles.name} and system"
-    finding = kinds.DRAWS.note if roles.rest.repeats else kinds.DRAWS.warning
+    finding = kinds.DRAWS.note if roles.free_columns.repeats else kinds.DRAWS.warning
     return finding(rows.total, total=rows.total, number=number, each=noun, left=omitted)
 
 
@@ -615,7 +615,9 @@ def wanted(names: Sequence[str], requested: Sequence[str], parameter: str) -> tu
     """The requested names, all if none is requested. parameter: the one that names them. Raises
     ParameterError for one that does not exist.
     """
-    chosen = [column_roles.require(names, name, "the input", parameter) for name in requested]
+    chosen = [
+        column_roles.require_column(names, name, "the input", parameter) for name in requested
+    ]
     return tuple(dict.fromkeys(chosen or names))
 
 

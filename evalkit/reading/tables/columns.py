@@ -290,7 +290,7 @@ def columns_called(role: str, names: Collection[str]) -> list[str]:
     return [name for name in SYNONYMS.get(role, ()) if name in names]
 
 
-def require(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
+def require_column(names: Iterable[str], wanted: str, where: str, parameter: str) -> str:
     """The requested column. Raises ParameterError with the nearest name if it does not exist."""
     names = list(names)
     if wanted in names:
@@ -319,13 +319,15 @@ def _missing_columns_error(
     )
 
 
-def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter: str) -> list[str]:
+def names_matching_patterns(
+    names: Iterable[str], wanted: Iterable[str], where: str, parameter: str
+) -> list[str]:
     """The names that match one of the patterns `wanted`, in which a * stands for any text; in the
     order of the names. Raises ParameterError for a pattern that matches none.
 
     where: the name of the table. parameter: the one that holds the patterns.
 
-    >>> matching(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
+    >>> names_matching_patterns(["x1", "x2", "y"], ["x*"], "t.csv", "ignore")
     ['x1', 'x2']
     """
     names = list(names)
@@ -339,7 +341,7 @@ def matching(names: Iterable[str], wanted: Iterable[str], where: str, parameter:
     return [name for name in names if name in matches]
 
 
-def unlike(where: str, first: str, lacking: Sequence[str]) -> InputError:
+def differing_columns_error(where: str, first: str, lacking: Sequence[str]) -> InputError:
     """The error for a part, `where`, that lacks columns of the part `first`."""
     names = listed(map(repr, lacking))
     return InputError(f"{where}: must have the columns of {first}, it lacks {names}")

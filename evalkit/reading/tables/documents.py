@@ -84,7 +84,9 @@ def opened(path: Path, where: str) -> ListDocument | None:
 
     columns = as_columns(data)
     table = pa.table({**columns, "score": pa.array(columns["score"], pa.float64())})
-    return ListDocument(name=where, columns=COLUMNS, path=path, stamp=stamp(path), table=table)
+    return ListDocument(
+        name=where, columns=COLUMNS, path=path, size_and_time=stamp(path), table=table
+    )
 
 
 class TwiceError(ValueError):

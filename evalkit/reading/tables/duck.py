@@ -188,7 +188,7 @@ def release() -> None:
 NO_PARQUET = "must be a complete Parquet file, but it has other content or is truncated"
 
 
-def no_parquet(where: str) -> InputError:
+def no_parquet_error(where: str) -> InputError:
     """The error for a file, `where`, that is no complete Parquet file."""
     return InputError(f"{where}: {NO_PARQUET}")
 
@@ -206,7 +206,7 @@ def sql(query: str, where: str, **frames: Any) -> "pa.Table":
 
     def refused(message: str) -> InputError:
         """The error for DuckDB's message."""
-        return InputError(f"{where}: {tidy(message)}")
+        return InputError(f"{where}: {one_line_message(message)}")
 
     with query_result(connection(), query, frames, refused) as relation:
         return relation.to_arrow_table()
@@ -239,7 +239,7 @@ def query_result(
         cursor.close()
 
 
-def tidy(message: str) -> str:
+def one_line_message(message: str) -> str:
     """DuckDB's message on a bad file in one line: what is wrong, what is there, on which line.
 
     It is the sentence of duckdb_messages.toml for the message, else the message's first line.

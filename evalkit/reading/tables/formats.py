@@ -24,9 +24,9 @@ from urllib.parse import unquote
 
 from evalkit.arrays import InputError
 from evalkit.catalogue import lookup
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.machine.bundled_files import bundled_root
-from evalkit.machine.compressed_files import PACKED, plain, unpacked
+from evalkit.machine.compressed_files import COMPRESSED_SUFFIXES, plain, unpacked
 from evalkit.parameters.reports import NO_HEADER
 from evalkit.reading.tables import columns as column_roles, documents, duck, logs, trec
 from evalkit.reading.tables.parts import (
@@ -75,18 +75,18 @@ class TextFile(File):
         if not first:
             return 0
         packing = PACKING if self._packed else 1
-        size = self.stamp[0] * packing
+        size = self.size_and_time[0] * packing
         return int(size / len(first) * max(first.count(b"\n"), 1))
 
     @property
     def most_rows(self) -> float:
         """An upper bound on the number of rows; infinity for a packed file."""
-        return math.inf if self._packed else self.stamp[0] / SHORTEST
+        return math.inf if self._packed else self.size_and_time[0] / SHORTEST
 
     @property
     def _packed(self) -> bool:
         """True if the file is compressed."""
-        return self.path.suffix.lower() in PACKED
+        return self.path.suffix.lower() in COMPRESSED_SUFFIXES
 
 
 # Parquet ------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Parquet(File):
                 described = duck.sql(f"DESCRIBE SELECT * FROM {_parquet(path)}", where)
                 names = described["column_name"].to_pylist()
         columns = tuple(filterfalse(PANDAS_INDEX.fullmatch, names))
-        return cls(name=where, columns=columns, path=path, stamp=stamp(path))
+        return cls(name=where, columns=columns, path=path, size_and_time=stamp(path))
 
     @property
     def known_rows(self) -> int:
@@ -151,13 +151,13 @@ class Parquet(File):
                 raise InputError(
                     f"{self.name}: {column} must be UTF-8 text, other bytes found"
                 ) from None
-        raise duck.no_parquet(self.name) from None
+        raise duck.no_parquet_error(self.name) from None
 
     def load(self, text: ByRole, numbers: ByRole) -> dict[str, "pa.Array"]:
         """The columns by role. Those of many rows are read one by one: the columns of one query are
         held twice until each is one array.
         """
-        if self.rows <= USUAL.reading.rows:
+        if self.rows <= USUAL_LIMITS.reading.rows:
             return super().load(text, numbers)
         columns: dict[str, pa.Array] = {}
         for role, name in text.items():
@@ -193,7 +193,7 @@ def _parquet_errors(path: Path) -> Iterator[None]:
         yield
     # a ValueError for a column's name that is not UTF-8
     except (pa.ArrowException, ValueError, OSError):
-        raise duck.no_parquet(printed_path(path)) from None
+        raise duck.no_parquet_error(printed_path(path)) from None
 
 
 def _parquet(path: Path) -> str:
@@ -243,12 +243,13 @@ class Csv(TextFile):
     """A table with a delimiter.
 
     file_columns: the columns of the file itself, without those that its folders stand for, in its
-    order. heads: True if its first line holds their names; else they are called 1, 2, 3, …
+    order. starts_with_header: True if its first line holds their names; else they are called 1, 2,
+    3, …
     """
 
     file_columns: tuple[str, ...]
     delimiter: str
-    heads: bool
+    starts_with_header: bool
 
     @classmethod
     def opened(cls, path: Path, header: str | None) -> "Csv":
@@ -258,15 +259,15 @@ class Csv(TextFile):
         facts: dict[str, Any] = {
             "name": printed_path(path),
             "path": path,
-            "stamp": stamp(path),
+            "size_and_time": stamp(path),
             "delimiter": delimiter,
         }
         if header == NO_HEADER:
             names = tuple(map(str, range(1, len(cells) + 1)))
-            return cls(columns=names, file_columns=names, heads=False, **facts)
+            return cls(columns=names, file_columns=names, starts_with_header=False, **facts)
         names = tuple(name or f"column {i}" for i, name in enumerate(cells, start=1))
         try:
-            return cls(columns=names, file_columns=names, heads=True, **facts)
+            return cls(columns=names, file_columns=names, starts_with_header=True, **facts)
         except InputError as error:
             raise InputError(f"{error}{column_roles.no_header(names)}") from None
 
@@ -315,7 +316,7 @@ class Csv(TextFile):
             kind = "DOUBLE" if name in numbers else "VARCHAR"
             types.append(f"{duck.DUCKDB.literal(name)}: '{kind}'")
         delimiter = duck.DUCKDB.literal(self.delimiter)
-        form = f"header={self.heads}, auto_detect=false, delim={delimiter}"
+        form = f"header={self.starts_with_header}, auto_detect=false, delim={delimiter}"
         strict = "quote='\"', escape='\"', nullstr='', strict_mode=true, hive_partitioning=false"
         columns = f"columns={{{', '.join(types)}}}"
         return f"read_csv({duck.pattern(self.path)}, {form}, {strict}, {columns})"
@@ -434,7 +435,7 @@ def _refuse_total(path: Path, delimiter: str) -> None:
     """Raise InputError for a last line of totals, whose first cell is a word such as Total, unless
     the line before it has the same word.
     """
-    if path.suffix.lower() in PACKED:  # its end is not read
+    if path.suffix.lower() in COMPRESSED_SUFFIXES:  # its end is not read
         return
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -481,7 +482,7 @@ def _first_line(path: Path) -> tuple[list[str], str]:
 class JsonLines(TextFile):
     """A file of JSON objects, one per line."""
 
-    nested: ClassVar[bool] = True
+    rows_are_objects: ClassVar[bool] = True
 
     @classmethod
     def opened(cls, path: Path, header: str | None) -> "JsonLines":
@@ -503,7 +504,7 @@ class JsonLines(TextFile):
             raise InputError(
                 f'{where}: every row must be a JSON object, such as {{"id": 1}}, got other values'
             )
-        return cls(name=where, columns=names, path=path, stamp=stamp(path))
+        return cls(name=where, columns=names, path=path, size_and_time=stamp(path))
 
     def _source(
         self, columns: Collection[str], numbers: Collection[str], frame: str
@@ -562,7 +563,7 @@ class Trec(TextFile):
             columns=names,
             path=path,
             trec_layout=layout,
-            stamp=stamp(path),
+            size_and_time=stamp(path),
         )
 
     def _source(self, columns: Collection[str], numbers: Collection[str], frame: str) -> None:
@@ -645,7 +646,7 @@ def _parts_of_file(path: Path, header: str | None) -> Sequence[File]:
     """What a file holds: a table, or the logs of several systems."""
     _no_file(path)
     opener = _opener(path)
-    if opener and path.suffix.lower() in PACKED - {".gz", ".zst"}:
+    if opener and path.suffix.lower() in COMPRESSED_SUFFIXES - {".gz", ".zst"}:
         raise InputError(
             f"{printed_path(path)}: a compressed table must be .gz or .zst, got {path.suffix}"
         )

@@ -386,7 +386,9 @@ def _batches_part(data: "Iterator[object] | pa.RecordBatchReader") -> Batches:
                 file.write_batch(_batch(batch))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{BATCHES}: cannot be read, {str(error).splitlines()[0]}") from None
-    return Batches(name=BATCHES, columns=tuple(names), path=path, stamp=stamp(path), folder=folder)
+    return Batches(
+        name=BATCHES, columns=tuple(names), path=path, size_and_time=stamp(path), folder=folder
+    )
 
 
 def _stream(

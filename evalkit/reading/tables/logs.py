@@ -355,13 +355,13 @@ def opened(path: Path, where: str) -> list[EvaluationLog]:
             content=of_system,
             system=of_system.model,
             path=path,
-            stamp=stamp(path),
+            size_and_time=stamp(path),
         )
         for of_system in contents
     ]
 
 
-def inside(folder: Path) -> list[Path]:
+def logs_in_folder(folder: Path) -> list[Path]:
     """The logs in a folder and in those below it: files as harnesses name them, and Inspect's
     `.json`.
 

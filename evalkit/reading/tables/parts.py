@@ -44,7 +44,7 @@ class Source:
     name: str
     rows: int
     path: Path | None = None
-    stamp: tuple[int, int] = (0, 0)
+    size_and_time: tuple[int, int] = (0, 0)
     quantile_rows: int = 0
 
     @cached_property
@@ -57,11 +57,11 @@ class Source:
         try:
             with self.path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-            changed = stamp(self.path) != self.stamp
+            changed = stamp(self.path) != self.size_and_time
         except OSError as error:
             raise InputError(f"{self.name}: can no longer be read: {error.strerror}") from None
         if changed:
-            raise changed_file(self.name)
+            raise changed_file_error(self.name)
         return digest
 
 
@@ -90,7 +90,8 @@ class InputPart(ABC):
     selected_rows: RowFilter | None = None
     # True if no system can be called after the part: for a frame, or record batches
     unnamed: ClassVar[bool] = False
-    nested: ClassVar[bool] = False  # True if a row is a JSON object, which can hold others
+    # True if a row is a JSON object, which can hold others
+    rows_are_objects: ClassVar[bool] = False
     dialect: ClassVar[Dialect] = DUCKDB  # of the engine that reads it where it is
     without_rows: ClassVar[str] = "the table has columns and no rows"
 
@@ -163,7 +164,7 @@ class InputPart(ABC):
         InputError if an id is a fraction, missing or no text, or a number is text.
         """
         selection = self.select(text, numbers)
-        with explained(selection):
+        with explain_failures(selection):
             table = duck.sql(selection.query, self.name, **selection.frames)
         return {role: table[role].combine_chunks() for role in table.column_names}
 
@@ -293,18 +294,18 @@ def names(parts: Sequence[InputPart]) -> str:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class File(InputPart):
-    """A file. stamp: its size and time when reading began."""
+    """A file. size_and_time: its size and time when reading began."""
 
-    stamp: tuple[int, int]
+    size_and_time: tuple[int, int]
     without_rows: ClassVar[str] = "the file has a header and no rows"
 
     def fingerprint(self, rows: int) -> Source:
         """What the report states of the file. Raises InputError if it has changed since reading
         began.
         """
-        if stamp(self.path) != self.stamp:
-            raise changed_file(self.name)
-        return Source(self.name, rows, self.path, self.stamp)
+        if stamp(self.path) != self.size_and_time:
+            raise changed_file_error(self.name)
+        return Source(self.name, rows, self.path, self.size_and_time)
 
 
 @dataclass(frozen=True)
@@ -351,7 +352,7 @@ class Selection:
 
 
 @contextmanager
-def explained(selection: Selection) -> Iterator[None]:
+def explain_failures(selection: Selection) -> Iterator[None]:
     """A context in which a selection is run: if it fails, the error becomes the one that names the
     invalid value and its row; if not, what the selection does not notice is checked.
     """
@@ -371,7 +372,7 @@ def stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def changed_file(name: str) -> InputError:
+def changed_file_error(name: str) -> InputError:
     """The error for a file that has changed since it was first read."""
     return InputError(f"{name}: the file changed while it was read; run again when it is complete")
 

@@ -362,11 +362,11 @@ def precision_of(part: "InputPart", column: str) -> Precision:
     return STORED.get(part.stored_types.get(column, ""), DOUBLE)
 
 
-def widest(precisions: Iterable[Precision]) -> Precision:
+def widest_type(precisions: Iterable[Precision]) -> Precision:
     """The type that holds the numbers of all of these, as pandas stores such columns when it
     concatenates them.
 
-    >>> widest([HALF, SINGLE])
+    >>> widest_type([HALF, SINGLE])
     dtype('float32')
     """
     return max(precisions, key=lambda precision: precision.itemsize, default=DOUBLE)

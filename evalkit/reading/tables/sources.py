@@ -96,7 +96,7 @@ def _located(path: str | Path) -> Located:
     _refuse_formats(path, [existing])
     if not existing.is_dir():
         return Located([existing], existing.parent)
-    files = logs.inside(existing) or sorted(_inside(existing))
+    files = logs.logs_in_folder(existing) or sorted(_inside(existing))
     if not files:
         raise InputError(f"{path}: the folder holds no file")
     return Located(files, existing)
@@ -168,7 +168,9 @@ SYSTEM = "system"  # the column of a mapping's names
 
 
 def parts(
-    data: object, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+    data: object,
+    header: str | None = None,
+    reading: limits.ReadingLimits = limits.USUAL_LIMITS.reading,
 ) -> list[InputPart]:
     """All files, frames and tables of an input (its parts), with their columns; rows are not read.
 
@@ -196,7 +198,9 @@ def parts(
 
 
 def optional_parts(
-    data: object, header: str | None = None, reading: limits.Reading = limits.USUAL.reading
+    data: object,
+    header: str | None = None,
+    reading: limits.ReadingLimits = limits.USUAL_LIMITS.reading,
 ) -> list[InputPart] | None:
     """The parts of an input that may be left out, as from `parts`; None if it is left out."""
     return None if data is None else parts(data, header, reading)
@@ -235,7 +239,7 @@ def _is_path(data: object) -> TypeGuard[str | Path]:
 
 
 def _parts_of_item(
-    data: object, header: str | None, reading: limits.Reading, common_folder: Path
+    data: object, header: str | None, reading: limits.ReadingLimits, common_folder: Path
 ) -> list[InputPart]:
     """The parts of one item of an input, such as a file or a frame. common_folder: the innermost
     folder that contains all paths of the input.
@@ -248,7 +252,7 @@ def _parts_of_item(
         parts_of_systems = []
         for name, table in data.items():
             for table_part in parts(table, header, reading):
-                parts_of_systems.append(of_system(table_part, str(name)))
+                parts_of_systems.append(with_system_name(table_part, str(name)))
         return parts_of_systems
     if isinstance(data, Located):
         return list(formats.opened(data.files, header, common_folder))
@@ -258,7 +262,7 @@ def _parts_of_item(
     return [part]
 
 
-def of_system(part: InputPart, name: str) -> InputPart:
+def with_system_name(part: InputPart, name: str) -> InputPart:
     """The part with the name of its system in each row, as if a folder system=NAME held it."""
     names = tuple(dict.fromkeys([*part.columns, SYSTEM]))
     return replace(part, columns=names, folder_values={**part.folder_values, SYSTEM: name})

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from evalkit.arrays import InputError
-from evalkit.limits import USUAL
+from evalkit.limits import USUAL_LIMITS
 from evalkit.reading.tables import columns
 from evalkit.reading.tables.duck import DUCKDB, SPARK, Dialect
 from evalkit.reading.tables.frames import Frame, is_spark_frame
@@ -134,7 +134,7 @@ class SparkFrame(SparkTable):
     unnamed: ClassVar[bool] = True
 
 
-def part_of(data: object, max_rows: int = USUAL.reading.collected) -> SparkTable | None:
+def part_of(data: object, max_rows: int = USUAL_LIMITS.reading.collected) -> SparkTable | None:
     """The table of "spark:catalog.table" or of a Spark data frame, None for anything else."""
     if is_spark_frame(data):
         return table(data, max_rows)
@@ -249,13 +249,13 @@ def refused(message: str, where: str) -> InputError:
     """The error for a message of Spark: evalkit's own text in it, else its first useful line."""
     if refusal := re.search(r"<evalkit>(.*?)</evalkit>", message, re.S):
         return InputError(refusal[1])
-    return InputError(f"{where}: {tidy(message)}")
+    return InputError(f"{where}: {one_line_message(message)}")
 
 
-def tidy(message: str) -> str:
+def one_line_message(message: str) -> str:
     """Spark's message in one line: what is wrong, without codes, hints, plans and stacks.
 
-    >>> tidy("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
+    >>> one_line_message("[PATH_NOT_FOUND] Path does not exist: file:/x. SQLSTATE: 42K03")
     'Path does not exist: file:/x.'
     """
     if "TABLE_OR_VIEW_NOT_FOUND" in message:

@@ -101,7 +101,7 @@ def rows_of_repeated(column: "pa.Array | pa.ChunkedArray") -> Ints:
     hashes_of_pieces = []
     for chunk in chunks:
         for start in range(0, len(chunk), PIECE):
-            hashes_of_pieces.append(hashes.of_texts(chunk.slice(start, PIECE)))
+            hashes_of_pieces.append(hashes.hash_texts(chunk.slice(start, PIECE)))
     key = np.concatenate(hashes_of_pieces)
     ascending = np.sort(key)
     repeated_keys = ascending[1:][ascending[1:] == ascending[:-1]]
@@ -394,7 +394,7 @@ def read(parts: Sequence[InputPart], fields: Sequence[Fields]) -> CheckedTable:
     return CheckedTable([read_part(part, fields_of_part) for part, fields_of_part in pairs])
 
 
-def too_many(parts: Sequence[InputPart], what: str, max_units: int) -> InputError:
+def too_many_error(parts: Sequence[InputPart], what: str, max_units: int) -> InputError:
     """The error for an input with more units than can be held in memory."""
     return refused(names(parts), "not_held", most=max_units, what=what)
 
@@ -441,7 +441,7 @@ def read_part(part: InputPart, fields: Fields) -> CheckedPart:
 
 
 MOST = 12  # slices of a column
-NONE = "(none)"  # the value of an attribute that is empty
+EMPTY_ATTRIBUTE = "(none)"  # the value of an attribute that is empty
 MOST_DECIMALS = 16  # of the bounds of quartiles
 BOUND = re.compile(r"\s*([<>])=?\s*(?=[0-9])")
 
@@ -511,12 +511,12 @@ class Groups:
 
 def groups(names: np.ndarray, rows: Ints, max_groups: int = MOST) -> Groups:
     """The groups of `slices`, from the distinct values in order and the number of units of each.
-    Beside quartiles of numbers, empty values (`NONE`) have a group of their own.
+    Beside quartiles of numbers, empty values (`EMPTY_ATTRIBUTE`) have a group of their own.
 
     >>> groups(np.array(["10", "2"]), np.array([1, 2])).labels
     ['2', '10']
     """
-    is_empty = names == NONE
+    is_empty = names == EMPTY_ATTRIBUTE
     numbers = _numbers(names[~is_empty])
     if len(names) > max_groups:
         if numbers is None or numbers.min() == numbers.max():  # different texts may be one double
@@ -526,7 +526,7 @@ def groups(names: np.ndarray, rows: Ints, max_groups: int = MOST) -> Groups:
             return quarters
         number_of_value = np.full(len(names), len(quarters.labels), dtype=np.int64)
         number_of_value[~is_empty] = quarters.number_of_value
-        return Groups([*quarters.labels, NONE], number_of_value)
+        return Groups([*quarters.labels, EMPTY_ATTRIBUTE], number_of_value)
     if numbers is None or is_empty.any():
         order = natural(names)
         labels = [str(names[i]) for i in order]
