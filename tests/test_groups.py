@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import studentized_range
+from scipy.stats import studentized_range, ttest_ind
 
 import evalkit as ek
 from evalkit import __main__ as command
@@ -18,8 +18,15 @@ from evalkit.parameters.reports import ClassificationParameters
 from evalkit.reading.tables.table import slices
 from evalkit.statistics.area_gaps import AreaScale, GroupAreas
 from evalkit.statistics.closed_forms import auc_newcombe, hanley_mcneil_factor
-from evalkit.statistics.groups import GroupEstimates, GroupShares, level_of_each
-from evalkit.statistics.intervals import Estimate, mean_t, normal_quantile
+from evalkit.statistics.groups import (
+    GroupEstimates,
+    GroupShares,
+    MeanOfGroup,
+    difference_of_means,
+    level_of_comparison,
+    level_of_each,
+)
+from evalkit.statistics.intervals import Estimate, hall, mean_t, normal_quantile, t_quantile
 from evalkit.statistics.largest_gap import NormalGroups, largest_gap
 from evalkit.statistics.proportions import miettinen_nurminen
 from evalkit.studies import classification
@@ -284,6 +291,84 @@ def test_gaps_to_a_reference_hold_together() -> None:
     alone = shares.differences(0.95)
     together = shares.differences(level_of_each(0.95, 2))
     assert (together.low[1:, 0] < alone.low[1:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("compared", "quantile"), [(1, 1.96), (2, 2.21), (3, 2.35), (4, 2.44), (5, 2.51), (9, 2.69)]
+)
+def test_the_level_of_comparisons_with_a_reference_is_that_of_dunnett(
+    compared: int, quantile: float
+) -> None:
+    """Dunnett's table (1964) of two-sided limits at 95 % with infinite degrees of freedom, for
+    groups with the same standard error.
+    """
+    level = level_of_comparison(np.ones(1 + compared), reference=0, level=0.95)
+    assert normal_quantile(level) == pytest.approx(quantile, abs=0.006)
+
+
+def test_comparisons_with_an_exact_reference_are_independent() -> None:
+    """A reference without an error of its own adds none to the differences, so that the level of
+    each is Šidák's.
+    """
+    level = level_of_comparison(np.array([1e-6, 1, 2, 3]), reference=0, level=0.95)
+    assert level == pytest.approx(level_of_each(0.95, 3), abs=1e-6)
+
+
+def test_comparisons_of_exact_groups_are_one() -> None:
+    """Groups without an error of their own all have the difference of the reference, with the
+    opposite sign: one interval holds if all hold.
+    """
+    level = level_of_comparison(np.array([1, 0.01, 0.01, 0.01]), reference=0, level=0.95)
+    assert level == pytest.approx(0.95, abs=1e-3)
+
+
+def test_equal_shares_have_the_error_of_their_common_share() -> None:
+    """Of 10 and 20 rows 3 and 15 are hits: the common share is 18/30."""
+    shares = GroupShares(hits=np.array([3.0, 15.0]), rows=np.array([10.0, 20.0]))
+    common_variance = 18 / 30 * 12 / 30
+    expected = np.sqrt(common_variance / np.array([10, 20]))
+    assert shares.errors_if_equal == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("positives", [9, 10])
+def test_gaps_of_brier_scores_have_an_allowance_for_few_cases_alone(positives: int) -> None:
+    """Each of two groups has so many positive rows of 30. With ten or more the limits of the gap
+    are Welch's but for the skewness, which nearly cancels; with nine they are combined from those
+    of the two Brier scores, which are wider.
+    """
+    random = np.random.default_rng(4)
+    label = np.tile(np.arange(30) < positives, 2).astype(int)
+    score = np.clip(0.2 + 0.5 * label + random.uniform(-0.2, 0.3, 60), 0, 1)
+    frame = pd.DataFrame({"y_true": label, "y_score": score, "g": np.repeat(["a", "b"], 30)})
+    study = ek.classification(frame, metrics="brier", groups="g", reference="g=a")
+    gaps = study.gaps("g").query("metric == 'brier'").set_index("group")
+    losses = ((frame["y_score"] - frame["y_true"]) ** 2).groupby(frame["g"])
+    in_a, in_b = (values.to_numpy() for _, values in losses)
+    welch = ttest_ind(in_b, in_a, equal_var=False).confidence_interval(0.95)
+    width = gaps.loc["b", "gap_high"] - gaps.loc["b", "gap_low"]
+    ratio_of_widths = width / (welch.high - welch.low)
+    if positives < 10:
+        assert ratio_of_widths > 1.1
+    else:
+        assert ratio_of_widths == pytest.approx(1, abs=0.02)
+
+
+def test_the_difference_of_skewed_means_is_corrected_like_one_mean() -> None:
+    """A mean over 40 rows less a known value has the limits of `hall` around the difference."""
+    mean = MeanOfGroup(value=1.0, error=0.1, skewness=2.0, n=40)
+    known = MeanOfGroup(value=0.7, error=0.0, skewness=0.0, n=40)
+    difference = difference_of_means(mean, known, level=0.95)
+    alone = hall(0.3, 0.1, 2.0, n=40, level=0.95)
+    assert difference.low == pytest.approx(alone.low)
+    assert difference.high == pytest.approx(alone.high)
+
+
+def test_the_skewness_of_equal_groups_cancels() -> None:
+    """Two groups with the same error, skewness and rows have Welch's symmetric limits."""
+    group = MeanOfGroup(value=1.0, error=0.1, skewness=2.0, n=40)
+    difference = difference_of_means(group, group, level=0.95)
+    assert difference.high == pytest.approx(t_quantile(0.95, 78) * np.hypot(0.1, 0.1))
+    assert difference.low == pytest.approx(-difference.high)
 
 
 def test_the_interval_of_the_largest_gap_of_equal_groups_begins_at_0() -> None:

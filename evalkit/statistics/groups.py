@@ -5,7 +5,8 @@ Groups share no rows, so that their values are independent unless a unit has row
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
@@ -14,10 +15,14 @@ import numpy as np
 
 from evalkit.arrays import Floats, ratio
 from evalkit.caching import cached
-from evalkit.statistics.intervals import Estimate, mover_distance, normal_quantile
+from evalkit.statistics.intervals import Estimate, hall, mover_distance, normal_quantile
 from evalkit.statistics.proportions import miettinen_nurminen, ratio_score
-from evalkit.statistics.spread import LimitArrays
+from evalkit.statistics.spread import LimitArrays, bisect
 
+FARTHEST = 8.0  # standard errors, beyond which no error of the reference lies
+NODES = 401  # errors of the reference, over which a probability is summed
+STEPS = 40  # of the search for a quantile
+DIFFERENCE_OF_MEANS = "Welch, corrected for skewness"
 LEVEL_OF_ERRORS = 0.95  # of the intervals from whose width standard errors follow
 
 
@@ -28,6 +33,45 @@ def level_of_each(level: float, count: int) -> float:
     (0.95, 0.983)
     """
     return float(level ** (1 / max(count, 1)))
+
+
+def level_of_comparison(errors: Floats, reference: int, level: float) -> float:
+    """The level of the normal interval of each comparison of a group with the reference, such that
+    the intervals of all other groups hold together at `level` (Dunnett 1955,
+    doi:10.1080/01621459.1955.10501294).
+
+    errors: the standard errors of the groups' values, which are independent, (groups,). The
+    comparisons share the error of the reference, so that they rather fail together than
+    independent ones would: their level is below that of `level_of_each`.
+
+    >>> round(level_of_comparison(np.ones(4), 0, 0.95), 4), round(level_of_each(0.95, 3), 4)
+    (0.9812, 0.983)
+    """
+    from scipy.special import ndtr
+
+    reference_error = errors[reference]
+    others = np.delete(errors, reference)
+    if len(others) < 2 or not (errors > 0).all():
+        return level_of_each(level, len(others))
+    # for each error z of the reference, in standard errors, the others are independent
+    z = np.linspace(-FARTHEST, FARTHEST, NODES)
+    density = np.exp(-(z**2) / 2)
+    shift = reference_error * z[:, None]  # (nodes, 1)
+    difference_error = np.hypot(others, reference_error)
+
+    def probability(quantile: float) -> float:
+        """The probability that all differences are within so many of their standard errors."""
+        reach = quantile * difference_error
+        within = ndtr((shift + reach) / others) - ndtr((shift - reach) / others)
+        return float(density @ within.prod(axis=1) / density.sum())
+
+    def is_too_narrow(quantile: float) -> bool:
+        """True if intervals of this quantile hold together with less than the probability."""
+        return probability(quantile) < level
+
+    widest = normal_quantile(level_of_each(level, len(others)))
+    quantile = bisect(is_too_narrow, normal_quantile(level), widest, steps=STEPS).outside
+    return math.erf(quantile / math.sqrt(2))
 
 
 class GroupValues(Protocol):
@@ -78,8 +122,12 @@ class GroupShares:
 
     @property
     def errors_if_equal(self) -> Floats:
-        """The same errors: with the added rows, groups with similar shares have similar errors."""
-        return self.errors
+        """The errors with the share of all groups together, which needs no added rows: 0 only if no
+        group has a hit, or none a miss.
+        """
+        common_share = ratio(self.hits.sum(), self.rows.sum())
+        variance = ratio(common_share * (1 - common_share), self.rows)
+        return np.asarray(np.sqrt(variance))
 
     @property
     def correlation(self) -> Floats:
@@ -172,6 +220,85 @@ class GroupEstimates:
         low = _ratio_limit(*pair, numerator.low, denominator.high, sign=-1)
         high = _ratio_limit(*pair, numerator.high, denominator.low, sign=1)
         return Estimate(value, low, high, level, n, "MOVER")
+
+
+class MeanOfGroup(NamedTuple):
+    """A mean over the rows of a group: its standard error, the skewness of the rows, and their
+    number.
+    """
+
+    value: float
+    error: float
+    skewness: float
+    n: int
+
+    @property
+    def third_cumulant(self) -> float:
+        """The third cumulant of the mean, which is subtracted as means are."""
+        return float(self.skewness / np.sqrt(self.n) * self.error**3)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupMeans(GroupEstimates):
+    """The mean of a bounded loss in each group of independent, unweighted rows.
+
+    The interval of such a mean allows for a sample that shows too little of how losses vary.
+    Limits of a difference by MOVER would have the allowances of both groups, and would be too wide.
+    So groups that have shown it have t limits of their difference, corrected for skewness.
+
+    means: of the groups that have shown it; None for the others, whose differences have limits by
+    MOVER.
+    """
+
+    means: Sequence[MeanOfGroup | None]
+
+    @cached_property
+    def errors(self) -> Floats:
+        """The standard error of each mean; without one in `means`, that of `GroupEstimates`."""
+        errors = super().errors.copy()
+        for group, mean in enumerate(self.means):
+            if mean is not None:
+                errors[group] = mean.error
+        return errors
+
+    def differences(self, level: float) -> LimitArrays:
+        """The limits of the difference of each two groups, row less column: (groups, groups)."""
+        by_mover = super().differences(level)
+        low = by_mover.low.copy()
+        high = by_mover.high.copy()
+        for row, first in enumerate(self.means):
+            for column, second in enumerate(self.means):
+                if row != column and first is not None and second is not None:
+                    limits = difference_of_means(first, second, level=level)
+                    low[row, column] = limits.low
+                    high[row, column] = limits.high
+        return LimitArrays(low, high)
+
+
+def difference_of_means(first: MeanOfGroup, second: MeanOfGroup, *, level: float) -> Estimate:
+    """The difference of two independent means, first less second, with limits by t with the degrees
+    of freedom of Welch (1947), corrected for the skewness of the difference as by `hall`.
+
+    Without skewness these are Welch's limits:
+
+    >>> first, second = MeanOfGroup(1.0, 0.1, 0.0, 30), MeanOfGroup(0.8, 0.1, 0.0, 30)
+    >>> difference = difference_of_means(first, second, level=0.95)
+    >>> round(difference.low, 4), round(difference.high, 4)
+    (-0.0831, 0.4831)
+    """
+    value = first.value - second.value
+    error = float(np.hypot(first.error, second.error))
+    # Welch: error⁴ / Σ errorᵢ⁴ / (nᵢ − 1)
+    fourth_powers = first.error**4 / (first.n - 1) + second.error**4 / (second.n - 1)
+    freedom = float(ratio(error**4, fourth_powers))
+    if np.isnan(freedom):  # neither mean has an error
+        freedom = first.n + second.n - 2
+    # so many units have this number of degrees of freedom, and with this skewness their mean is as
+    # skewed as the difference
+    n = freedom + 1
+    cumulant = first.third_cumulant - second.third_cumulant
+    skewness = float(np.nan_to_num(ratio(cumulant, error**3))) * np.sqrt(n)
+    return hall(value, error, skewness, n=n, level=level, method=DIFFERENCE_OF_MEANS)
 
 
 class _EstimateArrays(NamedTuple):

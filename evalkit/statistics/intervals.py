@@ -759,7 +759,7 @@ def _score_limits(share: float, n: float, q: float) -> Interval:
     return Interval(float(low), float(high))
 
 
-def _skewed_quantile(skew: float, n: int, level: float) -> float:
+def _skewed_quantile(skew: float, n: float, level: float) -> float:
     """The two-sided quantile of t at this level for a mean of n units; the degrees of freedom are
     the smaller of n − 1 and 2 n / skew², at least 1, see `hall`.
     """
@@ -771,7 +771,7 @@ def _skewed_quantile(skew: float, n: int, level: float) -> float:
 
 
 def hall(
-    value: float, error: float, skew: float, *, n: int, level: float, method: str = HALL
+    value: float, error: float, skew: float, *, n: float, level: float, method: str = HALL
 ) -> Estimate:
     """A mean of n units with limits by Hall's cubic transformation of t, which corrects for
     skewness.
@@ -800,7 +800,7 @@ def hall(
     return Estimate(float(value), float(low), float(high), level, int(n), method)
 
 
-def _inverse_of_hall(q: float, skew: float, n: int) -> float:
+def _inverse_of_hall(q: float, skew: float, n: float) -> float:
     """The T at which Hall's g(T) is q, see `hall`: 3 √n / γ · (r − 1) with the skewness γ, the cube
     root r of x = 1 + γ u and u = q / √n − γ / (6 n). As r³ − 1 is γ u, the same T is
     3 √n u / (r² + r + 1), in which γ may be 0.

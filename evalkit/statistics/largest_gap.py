@@ -2,7 +2,7 @@
 having picked both groups.
 
 A gap θ is tested by T(θ), the largest of (difference − θ) / standard error over all pairs of
-groups. Its distribution is drawn from normal errors around those values that are the closest to the
+groups. Its distribution is that with normal errors around those values that are the closest to the
 observed ones among all whose largest gap is θ. So it depends on how many groups could be the
 highest or the lowest one: with one of each, limits are those of the pair; with equal groups, T(0)
 is the statistic of Tukey and Kramer. The limits are those of all pairs at the levels at which these
@@ -25,7 +25,12 @@ from evalkit.statistics.significance import equivalence_level
 from evalkit.statistics.spread import bisect
 
 METHOD = "largest of all pairs"
-DRAWS = 1000  # of errors, each with its mirror image
+# Of the lattice from which errors are taken: the number of points, a prime, and a generator with
+# which, by trial, shares of points are as exact as those of 70,000 random draws with three to six
+# groups, and of 25,000 with thirty.
+POINTS = 8191
+GENERATOR = 5130
+EDGE = 1e-12  # of the range from 0 to 1, beyond which a coordinate is taken to lie on it
 STEPS = 12  # of the search for a limit
 FARTHEST = 6.0  # standard errors above the observed gap, where a limit is searched
 # a value within so many standard errors of the highest or the lowest one is tied with it
@@ -60,7 +65,7 @@ class LimitDistances(NamedTuple):
 class NormalGroups:
     """Values of at least two groups with normal errors.
 
-    value, variance: (groups,) each. noise: drawn errors, (draws, groups). pair_error: the standard
+    value, variance: (groups,) each. noise: errors, (POINTS, groups). pair_error: the standard
     errors of the differences of two groups, (groups, groups), never 0. if_equal: the same groups
     with the errors that they have if all true values are equal; None if these errors are the same.
     """
@@ -76,20 +81,19 @@ class NormalGroups:
         cls, value: Floats, error: Floats, correlation: Floats, rng: np.random.Generator
     ) -> NormalGroups:
         """The groups with these values and standard errors, (groups,) each, and with normal errors
-        drawn by `rng`. correlation: of the errors of each two groups, (groups, groups).
+        from a lattice that `rng` shifts. correlation: of the errors of each two groups, (groups,
+        groups).
 
         The standard error of a difference is at least RELATIVE times the largest value, since T
         divides by it.
         """
         covariance = correlation * np.outer(error, error)
         variance = np.diag(covariance)
-        no_error = np.zeros(len(value))  # the mean of the drawn errors
-        # "eigh" also takes a singular covariance, of errors that are 0 or depend on one another
-        errors = rng.multivariate_normal(
-            no_error, covariance, DRAWS, check_valid="ignore", method="eigh"
-        )
-        # each draw also with opposite signs: the drawn distribution is symmetric, as the normal is
-        noise = np.concatenate([errors, -errors])
+        # the root of the covariance by its eigenvalues also exists where it is singular, of errors
+        # that are 0 or depend on one another
+        eigenvalues, eigenvectors = np.linalg.eigh(covariance)
+        root = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0))
+        noise = _standard_normal_points(len(value), rng) @ root.T
         pair_variance = variance[:, None] + variance - 2 * covariance  # of the difference of two
         magnitude = np.abs(value).max()
         least_error = RELATIVE * magnitude + np.finfo(float).tiny  # not 0 if all values are 0
@@ -173,20 +177,20 @@ class NormalGroups:
 
     def _p_above(self, gap: float) -> float:
         """The probability of a statistic as large as the observed one, if this is the true gap."""
-        is_as_large = self._drawn_statistics(gap) >= self._test_statistic(gap)
+        is_as_large = self._statistics_of_points(gap) >= self._test_statistic(gap)
         return float(is_as_large.mean())
 
     def _p_below(self, gap: float) -> float:
         """The probability of a statistic as small as the observed one, if this is the true gap."""
-        is_as_small = self._drawn_statistics(gap) <= self._test_statistic(gap)
+        is_as_small = self._statistics_of_points(gap) <= self._test_statistic(gap)
         return float(is_as_small.mean())
 
     def _test_statistic(self, gap: float) -> float:
         """T(gap): the largest of (difference − gap) / standard error over all pairs."""
         return float(self._distances(self.value, gap).max())
 
-    def _drawn_statistics(self, gap: float) -> Floats:
-        """T(gap) of each draw of errors, if this is the true gap; (draws,)."""
+    def _statistics_of_points(self, gap: float) -> Floats:
+        """T(gap) with the errors of each point, if this is the true gap; (POINTS,)."""
         distances = self._distances(self.closest_values(gap), gap)
         largest: Floats = (self._pair_noise + distances[:, None]).max(axis=0)
         return largest
@@ -199,7 +203,7 @@ class NormalGroups:
 
     @cached_property
     def _pair_noise(self) -> Floats:
-        """The drawn errors of each difference, in its standard errors, (pairs, draws)."""
+        """The errors of each difference, in its standard errors, (pairs, POINTS)."""
         first, second = self._pairs
         noise = self.noise[:, first] - self.noise[:, second]
         in_errors = noise / self.pair_error[first, second]
@@ -276,6 +280,23 @@ class NormalGroups:
         return float(np.interp(0.0, -pull, starts))  # the start at which the pull is 0
 
 
+def _standard_normal_points(dimensions: int, rng: np.random.Generator) -> Floats:
+    """Points of the standard normal distribution, (POINTS, dimensions), which fill the space more
+    evenly than random draws.
+
+    The i-th point of a Korobov lattice is the fractional part of i (1, g, g², …) / POINTS, in which
+    g is the generator. `rng` shifts all points together, and the normal quantiles of the
+    coordinates are taken.
+    """
+    from scipy.special import ndtri
+
+    powers = [pow(GENERATOR, power, POINTS) for power in range(dimensions)]
+    steps = np.outer(np.arange(POINTS), powers) % POINTS / POINTS
+    uniform = (steps + rng.random(dimensions)) % 1
+    inside = np.clip(uniform, EDGE, 1 - EDGE)  # without 0, which has no finite quantile
+    return np.asarray(ndtri(inside))
+
+
 def largest_gap(
     groups: GroupValues, level: float, *, rng: np.random.Generator
 ) -> LargestGap | None:
@@ -284,8 +305,8 @@ def largest_gap(
 
     Each limit is the largest one of all pairs of groups, from the intervals of the pairs at levels
     that allow for the picking. `equivalence` has the limits at level 1 − 2α. If the standard error
-    of a group is unknown, the upper limit is NaN and the lower one 0. rng: draws the errors of the
-    groups, from which the levels of the pairs follow.
+    of a group is unknown, the upper limit is NaN and the lower one 0. rng: shifts the lattice of
+    errors, from which the levels of the pairs follow.
 
     >>> from evalkit.statistics.groups import GroupShares
     >>> shares = GroupShares(np.array([56.0, 48.0]), np.array([70.0, 80.0]))
@@ -337,7 +358,7 @@ def _normal_groups(
     """The groups with the numbers `defined_groups`, which have a value, with normal errors.
 
     Under the hypothesis of equal true values some kinds of groups have other standard errors: then
-    `if_equal` holds the groups with these. rng: draws the errors.
+    `if_equal` holds the groups with these. rng: shifts the lattice of errors.
     """
     values = groups.values[defined_groups]
     errors = groups.errors[defined_groups]

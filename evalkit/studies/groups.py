@@ -7,19 +7,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 
 from evalkit.arrays import Floats, ParameterError, codes, ratio
-from evalkit.catalogue.kinds import Share
+from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import MetricAtK, TransformedMetric
 from evalkit.catalogue.score_kinds import Area
 from evalkit.parameters.kinds import did_you_mean
 from evalkit.reading.tables.table import Slice, slices
 from evalkit.statistics import groups, inference
 from evalkit.statistics.area_gaps import GroupAreas
-from evalkit.statistics.groups import GroupEstimates, GroupShares, GroupValues
+from evalkit.statistics.groups import (
+    GroupEstimates,
+    GroupMeans,
+    GroupShares,
+    GroupValues,
+    MeanOfGroup,
+)
 from evalkit.statistics.intervals import Estimate
 from evalkit.statistics.largest_gap import LargestGap, largest_gap
 from evalkit.statistics.methods import RandomStream
@@ -88,6 +94,9 @@ class GroupedMetric:
             return GroupShares(hits, rows)
         areas = [area for area in map(_area, self.statistics) if area is not None]
         if len(areas) < len(self.statistics):
+            means = self._means
+            if any(mean is not None for mean in means):
+                return GroupMeans(self.estimate, self._correlation, means)
             # `estimate`: (group, level) -> the metric in the group, with its interval
             return GroupEstimates(self.estimate, self._correlation)
         return GroupAreas(
@@ -98,6 +107,34 @@ class GroupedMetric:
             negatives=[area.negatives for area in areas],
             slope=areas[0].slope,  # of the metric as a linear function of the area, in all groups
         )
+
+    @property
+    def _means(self) -> list[MeanOfGroup | None]:
+        """The mean in each group whose metric is one of bounded losses, and which shows how these
+        vary: it has `FEW_CASES` rows of each actual value, such as of positives and negatives. None
+        for another group.
+        """
+        means: list[MeanOfGroup | None] = []
+        for group, statistic in enumerate(self.statistics):
+            mean = None
+            if _is_mean_of_bounded_losses(statistic) and self._rarest_actual[group] >= FEW_CASES:
+                spread = statistic.spread
+                mean = MeanOfGroup(statistic.value, spread.error, spread.skewness, int(spread.n))
+            means.append(mean)
+        return means
+
+    @cached_property
+    def _rarest_actual(self) -> list[int]:
+        """How many rows of each group have the actual value that is rarest there, of those that
+        occur in any group: the positives or the negatives, for example.
+        """
+        actual_by_group = [s.rows.actual for s in self.statistics if isinstance(s, RowStatistic)]
+        values = np.unique(np.concatenate(actual_by_group))
+        rarest = []
+        for actual in actual_by_group:
+            rows_by_value = np.bincount(np.searchsorted(values, actual), minlength=len(values))
+            rarest.append(int(rows_by_value.min()))
+        return rarest
 
     @property
     def _correlation(self) -> Floats:
@@ -151,9 +188,8 @@ class GroupedMetric:
         """
         level = self.study.settings.level
         values = self.values.values
-        n_compared = int(np.count_nonzero(~np.isnan(values))) - 1  # without the reference
         # all limits hold together at `level` if each of them is at this higher level
-        level_of_each = groups.level_of_each(level, n_compared)
+        level_of_each = self._level_of_each()
         # tables with the limits of each group minus each other group, (groups, groups)
         simultaneous = self.values.differences(level_of_each)
         at_equivalence_level = self.values.differences(equivalence_level(level))
@@ -188,6 +224,17 @@ class GroupedMetric:
                 "ratio_high": ratio_to_reference.high,
                 "verdict": _verdict(limits, equivalence, self.margin),
             }
+
+    def _level_of_each(self) -> float:
+        """The level of each gap to the reference, such that all hold together at the study's."""
+        level = self.study.settings.level
+        is_defined = ~np.isnan(self.values.values)
+        are_independent = np.array_equal(self.values.correlation, np.eye(len(self.group_slices)))
+        if not are_independent or not is_defined[self.reference]:
+            n_compared = int(np.count_nonzero(is_defined)) - 1  # without the reference
+            return groups.level_of_each(level, n_compared)
+        reference = int(np.count_nonzero(is_defined[: self.reference]))  # among the defined ones
+        return groups.level_of_comparison(self.values.errors[is_defined], reference, level)
 
     def largest_row(self) -> Row:
         """The row of the largest gap: column, metric, system, highest, lowest, gap, low, high,
@@ -234,6 +281,18 @@ def _cases(statistic: Statistic) -> int:
     if isinstance(statistic, RowStatistic) and statistic.n:
         return int(np.nan_to_num(statistic.untransformed_statistic().fewest_units))  # NaN: no case
     return statistic.n
+
+
+def _is_mean_of_bounded_losses(statistic: Statistic) -> TypeGuard[RowStatistic]:
+    """True for a mean over unweighted, independent rows of a loss that has a highest and a lowest
+    value, such as the Brier score.
+    """
+    return (
+        isinstance(statistic, RowStatistic)
+        and isinstance(statistic.kind, Loss)
+        and statistic.layout is Layout.PLAIN
+        and bool(np.isfinite(statistic.metric.high - statistic.metric.low))
+    )
 
 
 class _ShareCounts(NamedTuple):
