@@ -33,7 +33,7 @@ ALARMS = 0.05  # pages with a find where there is none
 FOUND = 0.8  # of the planted slices that are said to be found
 BIAS = 0.1  # of the mean error of a stated effect, in its standard errors
 COVERAGE = (0.93, 0.97)
-CASES = 10  # with fewer expected in a group, limits may be wider
+CASES = 10  # expected in each cell of a group's table: with fewer, limits may be wider
 ERROR = 0.2  # the share of wrong decisions
 Z = 1.959964
 
@@ -198,22 +198,46 @@ def truth(rate: float, shift: float) -> Mapping[str, float]:
     }
 
 
+def rarest_cell(rate: float, shift: float, rows: int) -> Mapping[str, float]:
+    """The rows of a group that are expected in the rarest cell of the table behind a metric: the
+    hits and misses of a share, else the positive and the negative rows.
+    """
+    value = truth(rate, shift)
+    positives = rate * rows
+    negatives = rows - positives
+    predicted = value["predicted_rate"] * rows
+    rows_of_share = {
+        "base_rate": rows,
+        "predicted_rate": rows,
+        "recall": positives,
+        "false_positive_rate": negatives,
+        "specificity": negatives,
+        "precision": predicted,
+        "accuracy": rows,
+    }
+    expected = dict.fromkeys(value, min(positives, negatives))
+    for name, n in rows_of_share.items():
+        expected[name] = n * min(value[name], 1 - value[name])
+    return expected
+
+
 def gaps(rows: int, rate: float, shifts: tuple[float, ...]) -> Callable[[Generator], Result]:
     """What became of the limits of each gap and of the largest one, for each metric."""
     values = [truth(rate, shift) for shift in shifts]
     names = LETTERS[: len(shifts)]
     true = {name: dict(zip(names, column, strict=True)) for name, column in _columns(values)}
+    cells = [rarest_cell(rate, shift, rows) for shift in shifts]
+    cases = {name: min(column) for name, column in _columns(cells)}
 
     def run(rng: Generator) -> Result:
-        """For each metric: cases of the smallest group, at most its positives; for each gap and the
-        largest one, -1 if the limits lie above the truth, 1 if below, 0 if they hold it.
+        """For each metric: the expected cases, of any group and cell; for each gap and the largest
+        one, -1 if the limits lie above the truth, 1 if below, 0 if they hold it.
         """
         group = np.repeat(names, rows)
         label = (rng.random(len(group)) < rate).astype(int)
         x = rng.normal(0, 1, len(group)) + np.where(label, 1, -1) * np.repeat(shifts, rows)
         table = pd.DataFrame({"group": group, "y_true": label, "y_score": ndtr(x)})
         study = ek.classification(table, metrics=METRICS, groups="group", reference="group=a")
-        fewest_positives = int(label.reshape(len(names), rows).sum(axis=1).min())
         found: Result = {}
         for metric, frame in study.gaps("group").groupby("metric"):
             column = true[str(metric)]
@@ -224,8 +248,7 @@ def gaps(rows: int, rate: float, shifts: tuple[float, ...]) -> Callable[[Generat
                 )
                 for row in others.to_dict("records")
             }
-            cases = int(np.nan_to_num(frame["cases"]).min())
-            found[str(metric)] = {"cases": min(cases, fewest_positives), "gaps": sides}
+            found[str(metric)] = {"cases": cases[str(metric)], "gaps": sides}
         for row in study.largest_gaps("group").to_dict("records"):
             column = true[row["metric"]]
             largest = max(column.values()) - min(column.values())
