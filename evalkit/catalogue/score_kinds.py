@@ -660,4 +660,5 @@ def _quantiles(numbers: Floats, share: Floats, levels: tuple[float, ...]) -> lis
     share_up_to = np.cumsum(share[order])
     last = len(numbers) - 1  # rounding may leave the shares below the level
     positions = np.minimum(np.searchsorted(share_up_to, levels), last)
-    return numbers[order[positions]].tolist()
+    quantiles: list[float] = numbers[order[positions]].tolist()
+    return quantiles
