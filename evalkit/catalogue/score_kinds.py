@@ -641,8 +641,7 @@ def _slope_at_median(numbers: Floats, share: Floats, squared_shares: float) -> f
     # effective number of rows
     cube_root = float(squared_shares ** (1 / 3))
     width = min(0.25, 0.54 * cube_root)
-    low = _quantile(numbers, share, 0.5 - width)
-    high = _quantile(numbers, share, 0.5 + width)
+    low, high = _quantiles(numbers, share, (0.5 - width, 0.5 + width))
     return (high - low) / (2 * width)
 
 
@@ -651,16 +650,15 @@ def _weighted_median(numbers: Floats, share: Floats) -> float:
     this and the next number, as for an even number of unweighted rows.
     """
     # otherwise both are the same number
-    below = _quantile(numbers, share, 0.5 - HALF)
-    above = _quantile(numbers, share, 0.5 + HALF)
+    below, above = _quantiles(numbers, share, (0.5 - HALF, 0.5 + HALF))
     return (below + above) / 2
 
 
-def _quantile(numbers: Floats, share: Floats, level: float) -> float:
-    """The smallest number up to which the shares add up to at least the level."""
+def _quantiles(numbers: Floats, share: Floats, levels: tuple[float, ...]) -> list[float]:
+    """For each level the smallest number up to which the shares add up to at least the level."""
     order = np.argsort(numbers, kind="stable")
     share_up_to = np.cumsum(share[order])
-    position = int(np.searchsorted(share_up_to, level))
     last = len(numbers) - 1  # rounding may leave the shares below the level
-    index = order[min(position, last)]
-    return float(numbers[index])
+    positions = np.minimum(np.searchsorted(share_up_to, levels), last)
+    quantiles: list[float] = numbers[order[positions]].tolist()
+    return quantiles

@@ -58,7 +58,7 @@ def png(figure: Figure, panels: Sequence[tuple[float, float]], style: Mapping[An
     image = Image.fromarray(pixels).convert("RGB")
     reduced = image.quantize(MAX_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
-    reduced.save(file, "png", compress_level=9)  # files are a seventh smaller than by default
+    reduced.save(file, "png", compress_level=8)  # 9 takes three times as long for 2 % less
     content = base64.b64encode(file.getvalue()).decode("ascii")
     # a pixel of the screen has SCALE by SCALE of the picture
     return Png(content, image.width // SCALE, image.height // SCALE)

@@ -178,7 +178,7 @@ def standardised(influence: Floats, power: int, frequency: Floats | None = None)
     squares = scaled * scaled
     powers = scaled * squares
     if power == 4:
-        powers = scaled * powers
+        powers *= scaled
     if frequency is None:
         square_sum = squares.sum(axis=-1)
         power_sum = powers.sum(axis=-1)

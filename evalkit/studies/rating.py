@@ -49,7 +49,7 @@ from evalkit.reading.inputs.time_columns import NoTimeOrder
 from evalkit.reading.matching import commands, distribution_columns
 from evalkit.reading.matching.quantile_rows import with_row_per_forecast
 from evalkit.reading.reductions import blocks, schema
-from evalkit.reading.tables import columns as roles_of, sources
+from evalkit.reading.tables import columns as roles_of, duck, sources
 from evalkit.reading.tables.parts import InputPart
 from evalkit.statistics import consistency, inference
 from evalkit.statistics.consistency import Band
@@ -93,6 +93,7 @@ TENTHS = 10
 EXAMPLES = 5  # rows with the largest errors
 SHOWN_ROWS = 30  # whose intervals are drawn
 MISSED = 20  # units, below which limits of scores that these make up may be too narrow
+MANY_ROWS = 2**17  # of a table in memory, above which memory is worth a new connection to DuckDB
 LIKE_DRAWS = 5  # numbered systems, from which on they may be draws of one
 COVERAGE_GAP = 0.02  # by how much coverage must differ from its level to be a finding
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the quantiles of errors
@@ -212,6 +213,8 @@ def _read_in_memory(
     series.
     """
     timed = TimedOutcomes.from_table(forecasts, p.reference)
+    if len(timed.data.rows) > MANY_ROWS:
+        duck.release()
     data, timing = timed.with_reference(p.reference, settings.columns)
     first_part = forecasts.parts[0]
     outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, first_part)

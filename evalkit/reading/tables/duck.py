@@ -180,8 +180,7 @@ def release() -> None:
     """
     import pyarrow as pa
 
-    connection().close()
-    connection.cache_clear()
+    connection.cache_clear()  # not closed, as another thread may use it
     pa.default_memory_pool().release_unused()
 
 
