@@ -89,10 +89,11 @@ def minus(a: Floats, b: Floats | float) -> Floats:
     >>> minus(np.array([0.1 + 0.2, 2.0, np.nan]), np.array([0.3, 1.0, 1.0])).tolist()
     [0.0, 1.0, nan]
     """
-    difference = a - b
+    difference = np.asarray(a - b)
     size = np.abs(a) + np.abs(b)
     size *= ROUNDING
-    return np.where(np.abs(difference) <= size, 0.0, difference)
+    difference[np.abs(difference) <= size] = 0.0
+    return difference
 
 
 def normal_density(z: Floats) -> Floats:

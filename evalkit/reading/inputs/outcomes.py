@@ -946,6 +946,8 @@ def refuse_missing_markers(values: Floats, rows: Ints | None, column: str, where
     values: NaN if empty. rows: how many rows have each value; None if each value is one row.
     """
     for mark in {float(np.nanmin(values, initial=0.0)), float(np.nanmax(values, initial=0.0))}:
+        if abs(mark) not in MISSING and mark != -1:
+            continue
         is_mark = values == mark
         marked_rows = np.count_nonzero(is_mark) if rows is None else rows[is_mark].sum()
         count = int(marked_rows)

@@ -489,8 +489,10 @@ def _labels_beside_shares(values: UnitValues) -> Iterator[kinds.Finding]:
             if name == metric
         }
         labels = [system for system, column in columns.items() if _is_flag(column)]
+        if len(labels) != 1:
+            continue
         shares = [system for system, column in columns.items() if _is_share(column)]
-        if len(labels) == 1 and len(shares) == len(columns) - 1 > 0:
+        if len(shares) == len(columns) - 1 > 0:
             others = column_roles.listed(shares)
             yield kinds.LABELS_BESIDE_SHARES.warning(1, label=labels[0], shares=others)
 
@@ -500,7 +502,11 @@ FEW_VALUES = 20  # distinct values up to which shares may be partial credit, in 
 
 def _is_flag(column: Floats) -> bool:
     """True for 0 and 1, of which both occur."""
-    return set(np.unique(column[~np.isnan(column)]).tolist()) == {0.0, 1.0}
+    is_one = column == 1
+    is_zero = column == 0
+    is_known = ~np.isnan(column)
+    has_both = bool(is_one.any() and is_zero.any())
+    return has_both and bool((is_one | is_zero)[is_known].all())
 
 
 def _is_share(column: Floats) -> bool:
