@@ -2,8 +2,9 @@
 measured at, and all of it as RESULTS.md.
 
 A stored result names the commit, the files that it covers and a digest of them. Where the digest
-of today's files is another, its rows are marked as older than the code. `tests/readme_table.py`
-writes RESULTS.md and the table in docs/performance.md again.
+of today's code is another, its rows are marked as older than the code; comments and docstrings,
+which take no time, do not count. `tests/readme_table.py` writes RESULTS.md and the table in
+docs/performance.md again.
 """
 
 import hashlib
@@ -17,6 +18,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from syntax import Module
+
 from evalkit.machine import processors
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +30,7 @@ HEAD = """# What the benchmarks measured
 Made by `make bench` and `make outputs` from the stored results in `benchmarks/found`. Every ratio
 is of one run on one machine, processor time unless it says otherwise; a machine that does other
 work at the same time shows other ratios. The last column names the commit that was measured. A row
-is *older than the code* if a file that it covers has changed since then.
+is *older than the code* if the code that it covers has changed since then.
 
 """
 GROWTH = "![Time and memory against rows](growth.svg)\n"
@@ -108,13 +111,20 @@ class Found:
 
 
 def digest(covers: Sequence[str]) -> str:
-    """Twelve digits that change with the contents and names of the files of these patterns."""
+    """Twelve digits that change with the code and the names of the files of these patterns."""
     files = {path for pattern in covers for path in ROOT.glob(pattern)}
     contents = hashlib.sha256()
     for path in sorted(files):
         contents.update(f"{path.relative_to(ROOT).as_posix()}\n".encode())
-        contents.update(path.read_text(encoding="utf-8").encode())
+        contents.update(_code(path).encode())
     return contents.hexdigest()[:12]
+
+
+def _code(path: Path) -> str:
+    """The lines of a file that hold code, without comments of their own, docstrings and blanks."""
+    module = Module(path, path.read_text(encoding="utf-8"))
+    lines = module.text.splitlines()
+    return "\n".join(lines[number - 1] for number in sorted(module.code))
 
 
 def stored() -> dict[str, Found]:

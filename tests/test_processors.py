@@ -62,7 +62,7 @@ def test_numpy_is_not_imported_to_find_its_name():
         "import sys\n"
         "from evalkit.machine import processors\n"
         f"processors.cpu_description = lambda *_: {zen_4!r}\n"
-        "print(processors.remedy({}), 'numpy' in sys.modules)"
+        "print(processors.fast_sort_variables({}), 'numpy' in sys.modules)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.endswith("} False\n")
@@ -72,7 +72,9 @@ def test_numpy_is_not_imported_to_find_its_name():
 def test_a_kernel_gets_it_and_this_process_does_not_keep_it(tmp_path, monkeypatch):
     monkeypatch.delenv(processors.DISABLED_FEATURES_VARIABLE, raising=False)
     monkeypatch.setattr(
-        processors, "remedy", lambda environment: {processors.DISABLED_FEATURES_VARIABLE: "X86_V4"}
+        processors,
+        "fast_sort_variables",
+        lambda environment: {processors.DISABLED_FEATURES_VARIABLE: "X86_V4"},
     )
     with kernels.surroundings(tmp_path):
         assert os.environ[processors.DISABLED_FEATURES_VARIABLE] == "X86_V4"
@@ -88,7 +90,7 @@ def test_numpy_takes_the_remedy_without_a_warning():
     slow. A child process in which all of them are switched off has none left, as it prints, and no
     warning, although warnings are errors.
     """
-    code = "from evalkit.machine import processors; print(processors.dispatched())"
+    code = "from evalkit.machine import processors; print(processors.avx512_sort_features())"
     environment = os.environ | {processors.DISABLED_FEATURES_VARIABLE: " ".join(FEATURES)}
     run = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True

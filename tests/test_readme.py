@@ -483,6 +483,12 @@ def test_a_row_is_marked_if_the_code_has_changed_since(measured):
     ]
 
 
+def test_a_row_is_not_marked_for_comments_and_docstrings(measured):
+    text = '"""What is fast."""\n\n# always\nfast = 1\n'
+    (benchmarks.ROOT / "code.py").write_text(text)
+    assert measured.rows() == ["| peer / ours | 2.0 | at least 1 | `abc12345` |"]
+
+
 def test_a_row_is_marked_if_a_file_was_added_since(measured):
     (benchmarks.ROOT / "other.py").write_text("")
     assert "older than the code" in measured.state
