@@ -28,7 +28,7 @@ from evalkit.statistics.groups import (
 )
 from evalkit.statistics.intervals import Estimate, hall, mean_t, normal_quantile, t_quantile
 from evalkit.statistics.largest_gap import NormalGroups, largest_gap
-from evalkit.statistics.proportions import miettinen_nurminen
+from evalkit.statistics.proportions import miettinen_nurminen, ratio_score
 from evalkit.studies import classification
 
 ROOT = Path(__file__).parents[1]
@@ -351,6 +351,29 @@ def test_gaps_of_brier_scores_have_an_allowance_for_few_cases_alone(positives: i
         assert ratio_of_widths > 1.1
     else:
         assert ratio_of_widths == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("score_of_label", [(0.0, 1.0), (0.5, 0.5), (0.2, 0.8)])
+def test_equal_losses_do_not_show_that_groups_are_equal(
+    score_of_label: tuple[float, float],
+) -> None:
+    """All losses of the two groups are equal, as each class has one score and both are as far off.
+    The gap of the Brier scores is 0, and its limits leave room for losses that did not occur.
+    """
+    label = np.tile([0, 1], 40)
+    score = np.array(score_of_label)[label]
+    frame = pd.DataFrame({"y_true": label, "y_score": score, "g": np.repeat(["a", "b"], 40)})
+    study = ek.classification(frame, metrics="brier", groups="g", reference="g=a")
+    gap = study.gaps("g").query("metric == 'brier'").set_index("group").loc["b"]
+    assert gap["gap"] == 0
+    assert gap["gap_low"] < -0.01
+    assert gap["gap_high"] > 0.01
+
+
+def test_the_ratio_to_a_share_of_nothing_is_undefined() -> None:
+    """The reference has no positive rows, and so no recall."""
+    ratio_of_shares = ratio_score(40, 50, 0, 0)
+    assert np.isnan([ratio_of_shares.value, ratio_of_shares.low, ratio_of_shares.high]).all()
 
 
 def test_the_difference_of_skewed_means_is_corrected_like_one_mean() -> None:

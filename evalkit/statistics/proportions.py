@@ -563,7 +563,7 @@ def ratio_score(
     """The ratio a / b of two independent proportions with Koopman's score interval.
 
     The upper limit is infinite if successes_b is 0; everything is NaN if both numbers of successes
-    are 0. Koopman 1984, doi:10.2307/2531405.
+    are 0, or a proportion is of nothing. Koopman 1984, doi:10.2307/2531405.
 
     >>> e = ratio_score(36, 40, 16, 80)
     >>> round(e.value, 4), round(e.low, 4), round(e.high, 4)
@@ -574,9 +574,9 @@ def ratio_score(
     a = float(ratio(successes_a, n_a))
     b = float(ratio(successes_b, n_b))
     value = float(ratio(a, b))
-    if not successes_b:
+    if n_b and not successes_b:
         value = np.inf if successes_a else np.nan
-    if np.isnan(value) or not n_a or not n_b:
+    if np.isnan(value):
         return Estimate.without_limits(value, level, n_a + n_b, "score")
     z = normal_quantile(level)
 

@@ -5,6 +5,8 @@ scores.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -278,25 +280,25 @@ def _skews(study: Study, chosen: MetricAtK) -> Iterator[Skew]:
     """Yield the skewness of the units' differences for each pair of systems that is compared by
     sign flips. chosen: the metric.
     """
-    # Pairs with the same first system and as many units are computed together, which is faster:
-    # as a table with a row per pair, known by this system and the number of units.
-    pairs_of_table: dict[tuple[str, int], list[SystemPair]] = {}
-    rows_of_table: dict[tuple[str, int], list[Floats]] = {}
-    for pair in study.pairs:
-        differences = inference.flipped_differences(
-            study.measure(chosen, pair[0]), study.measure(chosen, pair[1])
-        )
-        if differences is not None and differences.size:
-            first_and_units = (pair[0], differences.size)
-            pairs_of_table.setdefault(first_and_units, []).append(pair)
-            rows_of_table.setdefault(first_and_units, []).append(differences)
-    for (first, units), pairs in pairs_of_table.items():
-        differences = np.array(rows_of_table[first, units])
-        centred = differences - differences.mean(axis=1, keepdims=True)
-        # Σ d³ / (Σ d²)^1.5, times √n: the skewness is a ratio of means, not of sums
-        skewness = standardised(centred, 3) * np.sqrt(units)
-        for pair, value in zip(pairs, skewness.tolist(), strict=True):
-            yield Skew(chosen.label, pair, value, units)
+    for _, pairs in groupby(study.pairs, key=itemgetter(0)):  # the pairs of a first system
+        # Pairs with as many units are computed together, which is faster: as a table with a row
+        # for each pair. Those of one system are few enough to be in memory at once.
+        pairs_of_table: dict[int, list[SystemPair]] = {}
+        rows_of_table: dict[int, list[Floats]] = {}
+        for pair in pairs:
+            differences = inference.flipped_differences(
+                study.measure(chosen, pair[0]), study.measure(chosen, pair[1])
+            )
+            if differences is not None and differences.size:
+                pairs_of_table.setdefault(differences.size, []).append(pair)
+                rows_of_table.setdefault(differences.size, []).append(differences)
+        for units, rows in rows_of_table.items():
+            table = np.array(rows)
+            centred = table - table.mean(axis=1, keepdims=True)
+            # Σ d³ / (Σ d²)^1.5, times √n: the skewness is a ratio of means, not of sums
+            skewness = standardised(centred, 3) * np.sqrt(units)
+            for pair, value in zip(pairs_of_table[units], skewness.tolist(), strict=True):
+                yield Skew(chosen.label, pair, value, units)
 
 
 def small_slices(study: Study) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 
-from evalkit.arrays import Floats, ParameterError, codes, ratio
+from evalkit.arrays import ROUNDING, Floats, ParameterError, codes, ratio
 from evalkit.catalogue.kinds import Loss, Share
 from evalkit.catalogue.metric import MetricAtK, TransformedMetric
 from evalkit.catalogue.score_kinds import Area
@@ -111,22 +111,26 @@ class GroupedMetric:
     @property
     def _means(self) -> list[MeanOfGroup | None]:
         """The mean in each group whose metric is one of bounded losses, and which shows how these
-        vary: it has `FEW_CASES` rows of each actual value, such as of positives and negatives. None
-        for another group.
+        vary: it has `FEW_CASES` rows of each actual value, such as of positives and negatives, and
+        its losses are not all equal. None for another group.
         """
         means: list[MeanOfGroup | None] = []
         for group, statistic in enumerate(self.statistics):
             mean = None
             if _is_mean_of_bounded_losses(statistic) and self._rarest_actual[group] >= FEW_CASES:
                 spread = statistic.spread
-                mean = MeanOfGroup(statistic.value, spread.error, spread.skewness, int(spread.n))
+                if spread.error > ROUNDING * (statistic.metric.high - statistic.metric.low):
+                    mean = MeanOfGroup(
+                        statistic.value, spread.error, spread.skewness, int(spread.n)
+                    )
             means.append(mean)
         return means
 
     @cached_property
     def _rarest_actual(self) -> list[int]:
         """How many rows of each group have the actual value that is rarest there, of those that
-        occur in any group: the positives or the negatives, for example.
+        occur in any group: the positives or the negatives, for example. Asked only of metrics that
+        are computed from rows in every group.
         """
         actual_by_group = [s.rows.actual for s in self.statistics if isinstance(s, RowStatistic)]
         values = np.unique(np.concatenate(actual_by_group))
