@@ -19,6 +19,17 @@ sorting (12 s), markers of missing values sought among the numbers that can be o
 differences set to 0 in place (0.3 s; the peak fell from 1,125 to 950 MB). Commit 3f0dfb26, which
 looked for neither, took 2.7 s and 1,030 MB in the same run.
 
+Ten classes, 10M rows: 1,206 to 1,285 MB, 953 to 996 of commit 3f0dfb26, which put the scores of
+each block into bins at once. Tried on 5M rows, one round each on a busy machine, where that commit
+took 978 MB and 18.1 s of CPU, and the code before 1,292 and 18.7 (the load grew, so that of the CPU
+little is known):
+
+- Scores that wait for their bins let go before the second reading: 1,174 MB and 20.8 s, kept.
+- Besides, a quarter of the scores wait: 1,106 MB, the first reading alone 818 and not 1,159, but
+  23.1 s, as bins are merged more often. Without the former 1,214 MB and 20.2 s. Not changed.
+- Besides both, places of rows written into the array that is returned, and not copied there: 1,206
+  MB, no gain beyond the noise. Not changed.
+
 python benchmarks/scale.py [rows ...]. Each size runs in a process of its own. The files are made in
 the temporary folder, 2.6 GB of ranked lists, 2.5 GB of forecasts and 1.2 to 1.5 GB of others at
 100M rows, 0.8 GB of ten classes or labels and 0.25 GB of values at 10M, and removed.

@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
     from evalkit.arrays import Record
+    from evalkit.page import ReportExporter
 
 RESULTS = "application/vnd.evalkit+json"
 REFUSALS = ("InputError", "ParameterError", "MissingColumn", "UnclearPositive", "UnclearSystems")
@@ -230,14 +232,21 @@ def page(notebook: NotebookNode) -> str:
     """The HTML page of an executed notebook. Its results, which may be long, are neither shown nor
     copied.
     """
-    from evalkit.page import ReportExporter
-
     # deepcopy takes objects that it finds here by their id for already copied: as empty results
     copies = {id(results): dict[str, Any]() for results in every_results(notebook)}
     without_results = copy.deepcopy(notebook, copies)
-    exporter = ReportExporter()  # type: ignore[no-untyped-call]  # traitlets has no types
-    html, _ = exporter.from_notebook_node(without_results)
+    html, _ = _exporter().from_notebook_node(without_results)
     return str(html)
+
+
+@cache
+def _exporter() -> ReportExporter:
+    """The exporter of all pages of a process: compiling its templates takes longer than filling
+    them.
+    """
+    from evalkit.page import ReportExporter
+
+    return ReportExporter()  # type: ignore[no-untyped-call]  # traitlets has no types
 
 
 def _executed(run: Run) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -259,6 +259,14 @@ class FirstSummary(Bundle, Generic[SpecificSums]):
     weights: dict[int, float]
     rows: int
     ids: KeyRepeats
+
+    @property
+    def binned(self) -> Self:
+        """The same sums, once all blocks are added: no score waits to be put into a bin, so that a
+        second reading has this memory.
+        """
+        scores = {key: tally.binned for key, tally in self.scores.items()}
+        return replace(self, scores=scores)
 
 
 class Decisions(NamedTuple):

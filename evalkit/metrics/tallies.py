@@ -93,6 +93,11 @@ class Tally:
         return replace(self, grids=self._all_grids, waiting=())
 
     @property
+    def binned(self) -> Self:
+        """The same rows in one grid, without those that waited, which take more memory."""
+        return replace(self, grids=(self.merged,), waiting=())
+
+    @property
     def _all_grids(self) -> tuple[grid.Grid, ...]:
         """The grids, and another one of the rows that wait to be put into bins."""
         if not self.waiting:

@@ -917,7 +917,7 @@ def of_blocks(
     if unit_metrics:  # the rows of a unit can only be ranked if all of them are in one block
         table = table.with_whole_units
     first = _first_reading(data, checked, unit_metrics, limits)
-    summary = row_study.first_summary(table, first)  # the table is read here
+    summary = row_study.first_summary(table, first).binned  # the table is read here
     if unit_metrics:
         units = summary.kind_sums.unit_terms[ALL_ROWS_GROUP].n
         if units > UNITS:

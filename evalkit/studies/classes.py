@@ -603,7 +603,7 @@ def _first_reading(data: Predictions, settings: Settings) -> SummedClasses:
     """
     table = data.table
     reading = _class_first_reading(data, settings)
-    summary = row_study.first_summary(table, reading)
+    summary = row_study.first_summary(table, reading).binned
     for cells_of_group in summary.cells.values():
         # A tally counts the rows of each combination of classes. One with too many combinations has
         # pooled neighbouring ones, which its shift above 0 shows: they are different classes.

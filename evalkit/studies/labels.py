@@ -309,7 +309,7 @@ def of_blocks(
     first = _first_reading(data, settings, threshold)
     has_weights = data.scale is not None
     layout = layout_of(units=table.schema.unit, weights=has_weights)
-    summary = row_study.first_summary(table, first)  # the table is read here
+    summary = row_study.first_summary(table, first).binned  # the table is read here
     measured = SummedLabels(systems, first, summary, layout)
     # the leader, the system that is best by the primary metric, must be known before the second
     # reading
