@@ -506,6 +506,7 @@ def finish(run: report.Run, folder: Path, name: str) -> Outcome:
         notes = (
             f"note: this replaced a report of other data ({other_data}); --name NAME keeps both",
         )
+    # a report whose gate fails is written as well, but ends with another status
     return _with_gate(Outcome(DONE, page, notes, run.results))
 
 

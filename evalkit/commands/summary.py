@@ -247,8 +247,8 @@ def title(results: Record, name: str) -> str:
     """
     parameters = results["parameters"]
     kind = results["report"].capitalize()
-    if "log" in results and not results["log"]["estimates"]:  # interleaving with users alone
-        kind = "A/B test"
+    if "log" in results and not results["log"]["estimates"]:
+        kind = "A/B test"  # the interleaving report, given a table of users but no log
     inputs = [source["name"] for source in results["inputs"]]
     if results["report"] == "diff" and len(inputs) > 1:
         old, new = inputs[-2:]  # after any earlier reports

@@ -630,6 +630,7 @@ def several_arms(arms: Sequence[str], arms_of_table: Iterable[str], column: str)
     """
     if not arms:
         arms = sorted(arms_of_table)
+        # a name of the table may mean a missing value, or be misspelled; the user's are as meant
         roles_of.refuse_names(arms, column, "arms")
     if len(arms) < 2:
         raise InputError(f"{column} must hold two arms or more, got only {arms[0]}")

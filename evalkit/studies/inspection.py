@@ -381,7 +381,7 @@ def _inspect_significance(p: reports.SignificanceParameters, opener: Opener) -> 
     if not parts:
         return Inspection()
     _check_significance_columns(p, parts, judged)
-    if not _reads_rows(opener, parts):
+    if not _reads_rows(opener, parts):  # only rows tell results from predictions
         return Inspection("a table of results or of predictions")
     unit_input = unit_kinds.UnitInput.from_parts(parts, p)
     what = unit_input.kind.what

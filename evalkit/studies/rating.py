@@ -214,7 +214,7 @@ def _read_in_memory(
     """
     timed = TimedOutcomes.from_table(forecasts, p.reference)
     if len(timed.data.rows) > MANY_ROWS:
-        duck.release()
+        duck.release()  # the rows are copied: what the reader of files still holds may go
     data, timing = timed.with_reference(p.reference, settings.columns)
     first_part = forecasts.parts[0]
     outcomes.refuse_two_classes(data.actual, data.score.values(), data.rows.columns, first_part)
@@ -222,7 +222,8 @@ def _read_in_memory(
         # a unit that the user names comes first; else series, if there are enough of them
         settings = replace(settings, unit=p.unit or timing.unit)
         # Horizons may be known only now that the rows are read: without a column of them, they are
-        # counted from a cutoff.
+        # counted from a cutoff. They are the slices, unless the user names some or has them as
+        # units.
         if timing.has_horizons and timing.horizon != p.unit and not p.segments:
             settings = replace(settings, segments=(timing.horizon,))
     # without a unit, ordered rows are one series, whose errors depend on each other

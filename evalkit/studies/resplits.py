@@ -627,18 +627,18 @@ def _fits_in_time(
 def _repeated_folds(
     setting: Setting, ways: Sequence[SplitMethod], fits: Fits, fold_fits: Sequence[Fit]
 ) -> list[Rows]:
-    """The predictions for the test rows of each fold, of as many folds as there are: those of k
-    folds that were drawn several times, by row or by group. If the user set the folds, or no such
-    draws were fitted, those of the chosen folds. fold_fits: the fits of the chosen folds.
+    """The test rows of each fold with their predictions. The folds are the k folds that were drawn
+    several times, by row or by group, since more folds say more. They are the chosen ones,
+    `fold_fits`, if the user set the folds, or if no such draws were fitted.
     """
     chosen_tests = [fit.test for fit in fold_fits]
     if setting.examples.fold is not None:
         return chosen_tests
     n_folds = setting.limits.repeats * setting.k
     for way in ways:
-        # The number of folds tells the way. Two others have k folds per value, too: the mean of
-        # several k-folds has more folds in all, and the k-fold that ignores groups or times has
-        # fewer, as it is drawn once.
+        # Three ways of splitting have k folds per value. They are told apart by their number of
+        # folds: the mean of several k-folds has more, and the k-fold that ignores groups or times
+        # has fewer, as it is drawn once.
         is_k_fold = way.folds_per_value == setting.k
         if is_k_fold and len(way.folds.pairs) == n_folds:
             return fits[way.name].tests or chosen_tests
