@@ -40,9 +40,9 @@ def level_of_comparison(errors: Floats, reference: int, level: float) -> float:
     the intervals of all other groups hold together at `level` (Dunnett 1955,
     doi:10.1080/01621459.1955.10501294).
 
-    errors: the standard errors of the groups' values, which are independent, (groups,). The
-    comparisons share the error of the reference, so that they rather fail together than
-    independent ones would: their level is below that of `level_of_each`.
+    errors: the standard errors of the groups' values, which are independent, (groups,). All
+    comparisons have the error of the reference in common, so that they often fail together: each
+    may have a lower level than independent ones, that of `level_of_each`.
 
     >>> round(level_of_comparison(np.ones(4), 0, 0.95), 4), round(level_of_each(0.95, 3), 4)
     (0.9812, 0.983)
@@ -279,7 +279,7 @@ def difference_of_means(first: MeanOfGroup, second: MeanOfGroup, *, level: float
     """The difference of two independent means, first less second, with limits by t with the degrees
     of freedom of Welch (1947), corrected for the skewness of the difference as by `hall`.
 
-    Without skewness these are Welch's limits:
+    At least one of the means has an error above 0. Without skewness the limits are Welch's:
 
     >>> first, second = MeanOfGroup(1.0, 0.1, 0.0, 30), MeanOfGroup(0.8, 0.1, 0.0, 30)
     >>> difference = difference_of_means(first, second, level=0.95)
@@ -290,14 +290,12 @@ def difference_of_means(first: MeanOfGroup, second: MeanOfGroup, *, level: float
     error = float(np.hypot(first.error, second.error))
     # Welch: error⁴ / Σ errorᵢ⁴ / (nᵢ − 1)
     fourth_powers = first.error**4 / (first.n - 1) + second.error**4 / (second.n - 1)
-    freedom = float(ratio(error**4, fourth_powers))
-    if np.isnan(freedom):  # neither mean has an error
-        freedom = first.n + second.n - 2
+    freedom = error**4 / fourth_powers
     # so many units have this number of degrees of freedom, and with this skewness their mean is as
     # skewed as the difference
     n = freedom + 1
     cumulant = first.third_cumulant - second.third_cumulant
-    skewness = float(np.nan_to_num(ratio(cumulant, error**3))) * np.sqrt(n)
+    skewness = cumulant / error**3 * np.sqrt(n)
     return hall(value, error, skewness, n=n, level=level, method=DIFFERENCE_OF_MEANS)
 
 
